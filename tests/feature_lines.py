@@ -88,7 +88,9 @@ NEW = {
     "interop/gambit.py:GambitGame.__getstate__ interop/gambit.py:GambitGame.__setstate__ "
     "interop/gambit.py:_linked interop/openspiel.py:OpenSpielReader "
     "interop/openspiel.py:OpenSpielGame.reader tree/public_tree.py:PublicTree.__getstate__ "
-    "tree/sequence/histories.py:spelled",
+    "tree/sequence/histories.py:spelled "
+    "games/base.py:StateReader games/base.py:Game.reader games/base.py:Ask games/base.py:_known "
+    "interop/openspiel.py:OpenSpielGame.spelled interop/openspiel.py:_history_string",
     "refusals, memory limits, nothing lost": "memory.py:Allowance _interrupt.py "
     "errors.py:check_regular "
     "tree/files.py:rescue tree/files.py:replacing tree/ranges/betting_tree.py:check_size "

@@ -19,12 +19,6 @@ def callable_package(name: str, module: str, function: str) -> None:
         def __wrapped__(self) -> Any:
             return getattr(import_module(module), function)
 
-        @property
-        def __signature__(self) -> Any:
-            import inspect
-
-            return inspect.signature(self.__wrapped__)
-
         __doc__: Any = property(lambda self: self.__wrapped__.__doc__)
 
         def __call__(self, *args: Any, **options: Any) -> Any:

@@ -112,10 +112,11 @@ def test_ev_is_that_of_the_explicit_tree_and_the_mean_of_all_hands() -> None:
     value = sg.expected_value(explicit, spread(strategy, explicit))
     assert solved.ev == pytest.approx((2 + value, 2 - value), abs=1e-6)
     for p in (0, 1):
-        mean = np.nansum(solved.hand_ev[p] * solved.chance[p])
-        assert mean == pytest.approx(solved.ev[p])
-        assert solved.chance[p].sum() == pytest.approx(1)
-        assert (np.isnan(solved.hand_ev[p]) == (meetings(tree)[p] == 0)).all()
+        met = meetings(tree)[p]
+        likely = tree.players[p].reach * met
+        assert np.nansum(solved.hand_ev[p] * likely) == pytest.approx(solved.ev[p])
+        assert likely.sum() == pytest.approx(1)
+        assert (np.isnan(solved.hand_ev[p]) == (met == 0)).all()
 
 
 @pytest.mark.parametrize(("p", "hand"), [(0, "JsTs"), (0, "AsAh"), (1, "KhJs")])

@@ -35,7 +35,7 @@ from subgame.blueprints.boards import BoardIndex
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS
-from subgame.games.holdem.isomorphism import hand_classes, hand_permutations
+from subgame.games.holdem.isomorphism import hand_permutations
 
 Labels = NDArray[np.int16]
 QUANTILES = 8
@@ -113,7 +113,7 @@ class CardBuckets:
         flops: Labels | None = None,
     ) -> CardBuckets:
         """Buckets from the numbers of a file."""
-        first = hand_classes((), (), deck)
+        first = hand_permutations(deck).min(0)
         classes = np.unique(first, return_inverse=True)[1].astype(np.int16)
         return cls(deck, classes, tuple(centres), thresholds, flops)
 

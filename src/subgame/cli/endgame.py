@@ -7,20 +7,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 from json import loads
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import typer
 
 from subgame.cli.common import (
     DEVICE_HELP,
     SAVED,
+    argument,
     check_device,
     check_least,
     check_memory,
     check_spot,
     complete_device,
+    completing,
     finish,
-    iterations_text,
     opt,
     save_files,
 )
@@ -36,28 +37,13 @@ if TYPE_CHECKING:
     from subgame.cli.endgame_view import Shown
     from subgame.games.holdem.game import Holdem
     from subgame.solve.locks import Lock
-    from subgame.solve.results import Step
     from subgame.tree.ranges.tree import Merge, RangeTree
 
 TARGET = "0.5%"
+OPTIONS = ("iterations", "seconds", "threads", "device", "storage")
+"""What `subgame.solve` is given as it is."""
 TREMBLING = 1000
 """Iterations with trembles, if no limit is given."""
-
-
-def _complete_schedule(incomplete: str) -> list[str]:
-    return [name for name in NAMED if name != "mccfr" and name.startswith(incomplete)]
-
-
-FileArgument = Annotated[
-    Path | None,
-    typer.Argument(
-        metavar="FILE",
-        show_default=False,
-        help="A Libratus endgame file, which replaces the options below, or a .safetensors file "
-        "saved by --out or --checkpoint. It is shown without solving it again, or, with --target, "
-        "--iterations or --seconds, solved further.",
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -75,7 +61,7 @@ class Solving:
         "NAME",
         "hs-dcfr, dcfr, cfr+, pcfr+, ..., as in subgame solve.",
         True,
-        autocompletion=_complete_schedule,
+        autocompletion=completing(lambda: [name for name in NAMED if name != "mccfr"]),
     )
     tremble: str | None = opt(
         None,
@@ -147,7 +133,13 @@ class Solving:
 def endgame_command(
     *,
     context: typer.Context,
-    file: FileArgument = None,
+    file: Path | None = argument(
+        "FILE",
+        "A Libratus endgame file, which replaces the options below, or a .safetensors file "
+        "saved by --out or --checkpoint. It is shown without solving it again, or, with --target, "
+        "--iterations or --seconds, solved further.",
+        None,
+    ),
     spot: Spot,
     solving: Solving,
     looking: Looking,
@@ -313,20 +305,11 @@ def solve_spot(
         if how.device == "cpu":  # a GPU's kernels are compiled for each betting tree
             warm_up_ranges(meter, how.schedule, how.storage)
         meter.update("Solving the endgame")
-        run, limits = begin(
-            tree,
-            how.schedule,
-            resume=resume,
-            target=target,
-            iterations=how.iterations,
-            seconds=how.seconds,
-            threads=how.threads,
-            device=how.device,
-            storage=how.storage,
-        )
+        options: Any = {name: getattr(how, name) for name in OPTIONS}
+        run, limits = begin(tree, how.schedule, resume=resume, target=target, **options)
         run.about = about(tree)
-        state, shown = keeping.save == "state", _progress(meter, tree)
-        result = complete(run, limits, keeping.checkpoint, shown, keep=state)
+        state, meter.pot = keeping.save == "state", float(game.start().pot)
+        result = complete(run, limits, keeping.checkpoint, meter.step, keep=state)
         meter.update("Computing EV and equity")
         solved = Endgame.of(result.strategy, how.threads, how.device)
         solved = replace(solved, exploitability=result.exploitability)
@@ -362,20 +345,11 @@ def _quote(tree: RangeTree, needed: int, meter: Meter) -> None:
         meter.say("The bet sizes allow no bet on these streets, so both players only check.")
 
 
-def _progress(meter: Meter, tree: RangeTree) -> Any:
-    pot = float(tree.holdem.start().pot)
-
-    def step(step: Step) -> None:
-        gap = f", {100 * step.exploitability / pot:.3g} % of the pot"
-        known = "" if math.isnan(step.exploitability) else gap
-        meter.update("Solving the endgame", iterations_text(step.iteration) + known, step.share)
-
-    return step
-
-
 def saved(file: Path, how: Solving, looking: Looking, keeping: Keeping) -> Shown:
-    """A saved solution, or one that is solved further from it."""
-    from subgame.solve.endgame import tree_of
+    """A saved solution as it is, or one that is solved further from it."""
+    import subgame as sg
+    from subgame.cli.endgame_view import Saved, Shown, decisions
+    from subgame.solve.endgame import Endgame, memory_needed, tree_of
     from subgame.solve.locks import Lock
 
     if how.is_limited:
@@ -389,7 +363,15 @@ def saved(file: Path, how: Solving, looking: Looking, keeping: Keeping) -> Shown
     _refuse(
         f"The file {file} is already solved", {"out": keeping.out, "checkpoint": keeping.checkpoint}
     )
-    return _read_saved(file, how, looking)
+    with Meter("the endgame"):
+        solved = Endgame.open(file, memory_limit=how.memory_limit)
+        looking.check_hand(solved.tree.holdem.deck)
+        made, gap = solved.strategy.notes, solved.exploitability
+        if gap is None:
+            gap = sg.exploitability(solved.tree, solved.strategy, device=how.device)
+    done = int(made["iterations"]) if made.get("iterations", "").isdecimal() else 0
+    result = Saved(made.get("schedule", "dcfr"), done, gap)
+    return Shown(solved, result, memory_needed(solved.tree), decisions(solved, looking.line))
 
 
 def _state_of(file: Path) -> tuple[str, Merge]:
@@ -407,32 +389,3 @@ def _state_of(file: Path) -> tuple[str, Merge]:
             "Solve the spot again with --save state, the default."
         )
     return str(Schedule(**loads(state["schedule"]))), merged_in(said)
-
-
-def _read_saved(file: Path, how: Solving, looking: Looking) -> Shown:
-    """A saved solution as it is."""
-    import subgame as sg
-    from subgame.cli.endgame_view import Shown, decisions
-    from subgame.solve.endgame import Endgame, memory_needed
-    from subgame.solve.results import Result
-
-    with Meter("the endgame"):
-        solved = Endgame.open(file, memory_limit=how.memory_limit)
-        looking.check_hand(solved.tree.holdem.deck)
-        strategy, gap = solved.strategy, solved.exploitability
-        if gap is None:
-            gap = sg.exploitability(solved.tree, strategy, device=how.device)
-    made = strategy.notes
-    result = Result(
-        game=solved.tree.game,
-        schedule=made.get("schedule", "dcfr"),
-        seed=0,
-        strategy=strategy,
-        iterations=int(made["iterations"]) if made.get("iterations", "").isdecimal() else 0,
-        seconds=math.nan,
-        value=math.nan,
-        exploitability=gap,
-        curve=(),
-        stopped="saved",
-    )
-    return Shown(solved, result, memory_needed(solved.tree), decisions(solved, looking.line))

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.console import Console, Group
 from rich.table import Table
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from subgame.cli.endgame_options import Keeping, Looking
     from subgame.solve.decisions import Decision
     from subgame.solve.endgame import Endgame
+    from subgame.solve.evaluate import Exploitability
     from subgame.solve.results import Result
     from subgame.solve.tables import Table as Rows
 
@@ -34,12 +35,22 @@ FEW = 6
 """Classes up to which every hand is shown."""
 
 
+class Saved(NamedTuple):
+    """What a file says of the solve that made it, as a `Result` would."""
+
+    schedule: str
+    iterations: int
+    exploitability: Exploitability
+    seconds: float = math.nan
+    stopped: str = "saved"
+
+
 @dataclass(frozen=True)
 class Shown:
     """A result with everything that is shown of it."""
 
     solved: Endgame
-    result: Result
+    result: Result | Saved
     memory: int
     decisions: Sequence[Decision]
     failure: SubgameError | None = None
@@ -47,19 +58,18 @@ class Shown:
     def as_dict(self) -> dict[str, Any]:
         """The output of ``--json``."""
         from subgame.games.holdem.chips import number
-        from subgame.solve.endgame import notes
         from subgame.solve.results import gains_said
 
-        solved, said = self.solved, notes(self.solved.tree.holdem)
+        solved, game = self.solved, self.solved.tree.holdem
         result, half = self.result, solved.pot / 2
         gap = result.exploitability
         best = [wins + half for wins in reversed(gap.per_seat)]
         first, *others = self.decisions
         answer: dict[str, Any] = {
-            "board": said["board"],
+            "board": game.deck.name(game.board),
             "pot": solved.pot,
-            "stacks": [number(stack) for stack in solved.tree.holdem.rules.stacks],
-            "bets": said["bets"],
+            "stacks": [number(stack) for stack in game.rules.stacks],
+            "bets": str(game.bets),
             "ev": list(solved.ev),
             "equity": list(solved.equity),
             "best_response_ev": best,
@@ -109,30 +119,23 @@ class Shown:
         """Print the grids, the figures and what to try next."""
         from subgame.cli import hand_grid
 
-        console.print(self._heading())
         side = len(self.solved.tree.holdem.deck.ranks)
         together = hand_grid.beside(console, side) and len(self.decisions) > 1
         width = hand_grid.MOST - 1 if together else hand_grid.cell_width(console, side)
         drawn = [hand_grid.draw(d, title(d), console, width) for d in self.decisions]
-        console.print()
         if together:
             pair = Table.grid(padding=(0, 4, 0, 0))
             pair.add_row(*drawn[:2])
             drawn = [pair, *drawn[2:]]
-        for one in drawn:
-            console.print(Group(one, Text()))
+        parts = [each for one in (self._heading(), *drawn) for each in (one, Text())]
         shown = self.decisions[-1] if looking.line else self.decisions[0]
         if looking.line or looking.hand:
-            console.print(values_text(shown))
-            console.print()
+            parts += [values_text(shown), Text()]
         if looking.hand:
-            console.print(hand_values(shown, looking.hand))
+            parts.append(hand_values(shown, looking.hand))
         if looking.ghosts:
-            console.print(ghosts_text(self._ghosts(shown)))
-            console.print()
-        console.print(self._figures())
-        console.print()
-        console.print(self._summary())
+            parts += [ghosts_text(self._ghosts(shown)), Text()]
+        console.print(Group(*parts, self._figures(), Text(), self._summary()))
         self._lead_on(console, line, out)
 
     def _ghosts(self, shown: Decision) -> Rows:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -73,7 +72,9 @@ def legend(
     rows = zip(shown, decision.names, decision.actions, decision.frequency, strict=True)
     for look, name, action, share in rows:
         mark = ("██", _style(look.colour)) if colours else (look.letter, "bold")
-        of_pot, often = _of_pot(decision, action), f"{100 * share:.1f} %"
+        often, of_pot = f"{100 * share:.1f} %", ""
+        if action[0] == "r":
+            of_pot = f" ({100 * share_of_pot(decision.betting, action):.0f} %)"
         entry = Text.assemble(mark, f" {name}", (of_pot, "dim"), " ", (often, "bold"))
         if used and used + 4 + len(entry) > across:
             text.append("\n")
@@ -83,11 +84,6 @@ def legend(
         text.append_text(entry)
         used += 4 * (used > 0) + len(entry)
     return text
-
-
-def _of_pot(decision: Decision | PreflopDecision, action: str) -> str:
-    """The size of a bet or raise as a share of the pot once it has been matched."""
-    return f" ({100 * share_of_pot(decision.betting, action):.0f} %)" if action[0] == "r" else ""
 
 
 def _cell(cell: Square, shown: list[Look], width: int) -> Text:
@@ -137,13 +133,9 @@ def _style(ink: Rgb | None, paper: Rgb | None = None, *, bold: bool = False) -> 
 
 def cards_text(deck: Deck, cards: tuple[int, ...]) -> Text:
     """Cards with suit symbols, in four colours."""
-
-    def parts() -> Iterator[tuple[str, str]]:
-        for card in cards:
-            name = deck.card_name(card)
-            sign, colour = SUITS[name[1]]
-            yield f"{name[0]}{sign} ", f"bold {colour}".strip()
-
-    text = Text.assemble(*parts())
+    text = Text()
+    for name in map(deck.card_name, cards):
+        sign, colour = SUITS[name[1]]
+        text.append(f"{name[0]}{sign} ", f"bold {colour}".strip())
     text.rstrip()
     return text

@@ -31,6 +31,7 @@ class Meter:
 
     def __init__(self, game: str, patience: float = PATIENCE) -> None:
         self.game = game
+        self.pot = 0.0  # of a hold'em spot, of which exploitability is a share
         self.console = stderr()
         self._log = Told(self)
         self._began = time.monotonic()
@@ -69,6 +70,8 @@ class Meter:
     def step(self, step: Step) -> None:
         """For `subgame.solve`."""
         gap = f", exploitability {step.exploitability:.3g}"
+        if self.pot:
+            gap = f", {100 * step.exploitability / self.pot:.3g} % of the pot"
         note = iterations_text(step.iteration) + ("" if math.isnan(step.exploitability) else gap)
         self.update(f"Solving {self.game}", note, step.share)
 

@@ -168,9 +168,10 @@ def _read(option: str, parse: Callable[..., T], *text: Any) -> T:
         raise SubgameError(f"{option}: {error.sentence}") from None
 
 
-def _chips(name: str, text: str, *, least: bool = False) -> Chips:
+def _chips(name: str, text: str, wrong: str = "", *, least: bool = False) -> Chips:
     from subgame.games.holdem.chips import read_chips
 
+    wrong = wrong or f"--{name} must be a number of chips such as 100 or 6.5, not '{text}'."
     try:
         found = read_chips(text.strip(), name)
     except SubgameError as error:
@@ -178,17 +179,13 @@ def _chips(name: str, text: str, *, least: bool = False) -> Chips:
             raise SubgameError(f"--{name}{str(error).removeprefix(f'The {name}')}") from None
         found = -1
     if found < 0 or (least and not found):
-        raise SubgameError(f"--{name} must be a number of chips such as 100 or 6.5, not '{text}'.")
+        raise SubgameError(wrong)
     return found
 
 
 def _stacks(text: str) -> tuple[Chips, Chips]:
-    parts = text.split("/")
     wrong = f"--stack must be chips such as 1000, or two numbers as in 1000/800, not '{text}'."
-    try:
-        found = [_chips("stack", part) for part in parts]
-    except SubgameError as error:
-        raise SubgameError(str(error) if "at most" in str(error) else wrong) from None
+    found = [_chips("stack", part, wrong) for part in text.split("/")]
     if len(found) > 2:
         raise SubgameError(wrong)
     return found[0], found[-1]

@@ -270,15 +270,11 @@ def _checked(name: str, factory: Factory, given: Mapping[str, Any]) -> dict[str,
         if kind not in KINDS:
             continue
         base, words = KINDS[kind]
+        must = f"The parameter '{key}' of the game '{name}' must be"
         if not isinstance(value, base) or isinstance(value, bool) != (kind is bool):
-            raise SubgameError(
-                f"The parameter '{key}' of the game '{name}' must be {words}, "
-                f"not {value!r}; {takes}"
-            )
+            raise SubgameError(f"{must} {words}, not {value!r}; {takes}")
         if isinstance(value, int | float) and not -LARGEST < value < LARGEST:
-            raise SubgameError(
-                f"The parameter '{key}' of the game '{name}' must be below 2^63; {takes}"
-            )
+            raise SubgameError(f"{must} below 2^63; {takes}")
         checked[key] = kind(value)  # NumPy's integers are numbers.Integral, not int
     return checked
 

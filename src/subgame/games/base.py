@@ -182,11 +182,13 @@ class Game(ABC):
 
     name: str = ""
     num_players: int = 2
+    parameter_names: tuple[str, ...] = ()
+    """The parameters that a game keeps as attributes of the same names."""
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters this game was made with: ``{"dice": 1, "faces": 6}``."""
-        return {}
+        return {name: getattr(self, name) for name in self.parameter_names}
 
     @abstractmethod
     def new_initial_state(self) -> State:

@@ -22,12 +22,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 
 HALVES = (0.5, 0.5)
 GUESSES = ("Heads", "Tails", "Forfeit")
+SALES = {"Heads": {"Sell": 0.25, "Play": 0.75}, "Tails": {"Sell": 0.5, "Play": 0.5}}
+"""What P1 does in Fig. 2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ class CoinTossState(State):
 class CoinToss(Game):
     name = "coin-toss"
     subgames = 1
+    guesses: ClassVar = {"Play": {"Heads": 0.5, "Tails": 0.25, "Forfeit": 0.25}}
 
     def new_initial_state(self) -> CoinTossState:
         return CoinTossState(self.subgames)
@@ -89,27 +92,11 @@ class CoinToss(Game):
         return {"after Play": lambda s: "Play" in s.public and len(s.public) >= s.subgames}
 
     def blueprints(self) -> dict[str, dict[str, dict[str, float]]]:
-        """`paper`: Fig. 2."""
-        return {
-            "paper": {
-                "Heads": {"Sell": 0.25, "Play": 0.75},
-                "Tails": {"Sell": 0.5, "Play": 0.5},
-                "Play": {"Heads": 0.5, "Tails": 0.25, "Forfeit": 0.25},
-            }
-        }
+        """`paper`: Fig. 2; with two subgames Section 5, and P1 as in Fig. 2."""
+        return {"paper": {**SALES, **self.guesses}}
 
 
 class CoinTossTwo(CoinToss):
     name = "coin-toss-two"
     subgames = 2
-
-    def blueprints(self) -> dict[str, dict[str, dict[str, float]]]:
-        """`paper`: Section 5, with P1 as in Fig. 2."""
-        return {
-            "paper": {
-                "Heads": {"Sell": 0.25, "Play": 0.75},
-                "Tails": {"Sell": 0.5, "Play": 0.5},
-                "Play S1": {"Heads": 0.5, "Tails": 0.5},
-                "Play S2": {"Heads": 0.5, "Tails": 0.5},
-            }
-        }
+    guesses: ClassVar = {s: {"Heads": 0.5, "Tails": 0.5} for s in ("Play S1", "Play S2")}

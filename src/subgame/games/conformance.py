@@ -79,8 +79,7 @@ class View(NamedTuple):
     returns: tuple[float, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class _Memory:
+class _Memory(NamedTuple):
     """The last thing a player saw or did, after those before it. Equal memories are one object."""
 
     before: _Memory | None = None
@@ -95,39 +94,30 @@ class _Memory:
         return events[::-1]
 
 
-@dataclass(slots=True)
-class _Node:
+NOTHING = _Memory()
+
+
+class _Node(NamedTuple):
     state: State
     twin: State
     view: View
-    parent: _Node | None
-    action: str
-    depth: int
-    memories: list[_Memory]  # [player]
+    path: tuple[str, ...] = ()
+    memories: tuple[_Memory, ...] = (NOTHING, NOTHING)  # [player]
 
     def __str__(self) -> str:
-        actions, node = [], self
-        while node.parent is not None:
-            actions.append(str(node.action))
-            node = node.parent
-        return f"'{' '.join(reversed(actions))}'" if actions else "the start"
+        return f"'{' '.join(map(str, self.path))}'" if self.path else "the start"
 
 
 def view_of(state: State) -> View:
-    player = state.current_player()
-    choices: tuple[Any, ...] = ()
-    probabilities: tuple[float, ...] = ()
-    if player == CHANCE:
-        outcomes = tuple(state.chance_outcomes())
-        choices = tuple(outcome for outcome, _ in outcomes)
-        probabilities = _numbers(probability for _, probability in outcomes)
-    elif player != TERMINAL:
-        choices = tuple(state.legal_actions())
-    over = player == TERMINAL
-    # What players know once the game is over has no effect, so it is not compared.
-    known = (None, None) if over else (state.information_state(0), state.information_state(1))
-    returns = _numbers(state.returns()) if over else ()
-    return View(player, state.public_state(), known, choices, probabilities, returns)
+    player, public = state.current_player(), state.public_state()
+    if player == TERMINAL:  # what players know then has no effect, so it is not compared
+        return View(player, public, (None, None), (), (), _numbers(state.returns()))
+    known = state.information_state(0), state.information_state(1)
+    if player != CHANCE:
+        return View(player, public, known, tuple(state.legal_actions()), (), ())
+    outcomes = tuple(state.chance_outcomes())
+    choices, chances = tuple(each for each, _ in outcomes), _numbers(each for _, each in outcomes)
+    return View(player, public, known, choices, chances, ())
 
 
 def _numbers(values: Iterable[float]) -> tuple[float, ...]:
@@ -144,38 +134,34 @@ class _Suite:
     acting: dict[str, _Node] = field(default_factory=dict)
     public: dict[str, _Node] = field(default_factory=dict)
     silent: _Node | None = None
-    nothing: _Memory = field(default_factory=_Memory)
-    memories: dict[tuple[_Memory, str], _Memory] = field(default_factory=dict)
+    memories: dict[tuple[int, str], _Memory] = field(default_factory=dict)
 
-    def node(
-        self, state: State, twin: State, parent: _Node | None = None, action: str = ""
-    ) -> _Node:
+    def node(self, state: State, twin: State, parent: _Node | None = None, *path: str) -> _Node:
         """The history of two states that were reached in the same way."""
-        view, depth = view_of(state), 0 if parent is None else parent.depth + 1
-        memories = [self._memory(player, view.known[player], parent, action) for player in PLAYERS]
-        node = _Node(state, twin, view, parent, action, depth, memories)
-        if view_of(twin) != view:
+        node = _Node(state, twin, view_of(state), path)
+        memories = (self._memory(player, node, parent) for player in PLAYERS)
+        if view_of(twin) != node.view:
             raise SubgameError(
                 f"The game is not deterministic: two walks to {node} differ in "
-                f"{difference(view, view_of(twin))}."
+                f"{difference(node.view, view_of(twin))}."
             )
-        return node
+        return node._replace(memories=tuple(memories))
 
-    def _memory(self, player: int, known: str | None, parent: _Node | None, action: str) -> _Memory:
-        """What a player who knows this remembers after the action of the parent."""
-        memory = self.nothing if parent is None else parent.memories[player]
-        events = [f"doing '{action}'"] if parent and parent.view.player == player else []
-        if known is not None:
-            events.append(f"seeing '{known}'")
+    def _memory(self, player: int, node: _Node, parent: _Node | None) -> _Memory:
+        """What a player remembers at a history, after what was remembered at its parent."""
+        memory, known = NOTHING if parent is None else parent.memories[player], node.view.known
+        events = [f"doing '{node.path[-1]}'"] if parent and parent.view.player == player else []
+        events += [] if known[player] is None else [f"seeing '{known[player]}'"]
         for event in events:
             if event != memory.event:
-                memory = self.memories.setdefault((memory, event), _Memory(memory, event))
+                new = _Memory(memory, event)
+                memory = self.memories.setdefault((id(memory), event), new)
         return memory
 
     def visit(self, node: _Node) -> None:
         """Every check of one history."""
         self.histories += 1
-        self.depth = max(self.depth, node.depth)
+        self.depth = max(self.depth, len(node.path))
         self._check_unchanged(node, "the walk of its siblings")
         self._check_public(node)
         view = node.view
@@ -198,7 +184,7 @@ class _Suite:
         for action in node.view.choices:
             child, twin = node.state.child(action), node.twin.child(action)
             self._check_unchanged(node, f"child('{action}')")
-            yield self.node(child, twin, node, action)
+            yield self.node(child, twin, node, *node.path, action)
 
     def _check_unchanged(self, node: _Node, after: str) -> None:
         now = view_of(node.state)

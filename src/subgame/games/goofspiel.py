@@ -55,7 +55,7 @@ class GoofspielState(State):
         new, player, card = type(self), self.current_player(), int(action)
         first, second = self.bids
         if player == CHANCE:
-            return new(self.game, (*self.prizes, card), self.bids, f"{self.public} {card}".lstrip())
+            return self._with_prize(card)
         if player == 0:
             return new(self.game, self.prizes, ((*first, card), second), self.public + "*")
         result = "+" if first[-1] > card else "-" if first[-1] < card else "="
@@ -67,7 +67,9 @@ class GoofspielState(State):
         if self.current_player() == TERMINAL or self.game.order == "random":
             return self
         deck = self.game.deck if self.game.order == "ascending" else self.game.deck[::-1]
-        card = deck[len(self.prizes)]
+        return self._with_prize(deck[len(self.prizes)])
+
+    def _with_prize(self, card: int) -> Self:
         public = f"{self.public} {card}".lstrip()
         return type(self)(self.game, (*self.prizes, card), self.bids, public)
 
@@ -89,6 +91,7 @@ class GoofspielState(State):
 
 class Goofspiel(Game):
     name = "goofspiel"
+    parameter_names = ("cards", "order", "returns")
 
     def __init__(
         self, cards: int = 4, order: str = "descending", returns: str = "win-loss"
@@ -102,10 +105,6 @@ class Goofspiel(Game):
                 )
         self.cards, self.order, self.returns = cards, order, returns
         self.deck = tuple(range(1, cards + 1))
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"cards": self.cards, "order": self.order, "returns": self.returns}
 
     def new_initial_state(self) -> GoofspielState:
         return GoofspielState(self).with_next_prize()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 
@@ -91,9 +91,10 @@ class LeducState(State):
 
 class Leduc(Game):
     name = "leduc"
+    state: ClassVar = LeducState()
 
     def new_initial_state(self) -> LeducState:
-        return LeducState()
+        return self.state
 
     def frontiers(self) -> dict[str, Callable[[Any], bool]]:
         """Burch et al. 2014 cut after the first round, before the card: five subgames."""
@@ -119,9 +120,7 @@ class LeducRanks(Leduc):
     """Leduc without suits, which never matter: 288 infosets, the same values and equilibria."""
 
     name = "leduc-ranks"
-
-    def new_initial_state(self) -> LeducRanksState:
-        return LeducRanksState()
+    state = LeducRanksState()
 
 
 class LeducAbstractState(LeducState):
@@ -133,9 +132,9 @@ class LeducAbstractState(LeducState):
         return self.current_player() != CHANCE
 
     def information_state(self, player: int) -> str:
-        hand = self.hands[player] if player < len(self.hands) else ""
         if not self.board:
-            return f"{hand}:{self.first}"
+            return super().information_state(player)
+        hand = self.hands[player]
         seen = MERGED.get((hand[0], self.board[0]), self.board)
         return f"{hand}:{self.first}/{seen}/{self.second}"
 
@@ -143,7 +142,7 @@ class LeducAbstractState(LeducState):
         return f"{self.first}/{self.second}" if self.board else self.first
 
 
-class LeducAbstract(Game):
+class LeducAbstract(Leduc):
     """The card abstraction of Burch et al. 2014, Fig. 5: 576 infosets.
 
     A player with a jack cannot tell a queen from a king on the board; a player with a king cannot
@@ -152,9 +151,4 @@ class LeducAbstract(Game):
     """
 
     name = "leduc-abstract"
-
-    def new_initial_state(self) -> LeducAbstractState:
-        return LeducAbstractState()
-
-    def frontiers(self) -> dict[str, Callable[[Any], bool]]:
-        return {"after round 1": lambda s: s.first in ROUND_OVER and not s.first.endswith("f")}
+    state = LeducAbstractState()

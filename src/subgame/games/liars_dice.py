@@ -85,6 +85,7 @@ class LiarsDiceState(State):
 
 class LiarsDice(Game):
     name = "liars-dice"
+    parameter_names = ("dice", "faces")
 
     def __init__(self, dice: int = 1, faces: int = 6) -> None:
         if dice < 1 or faces < 2:
@@ -99,10 +100,6 @@ class LiarsDice(Game):
         # legal[rank + 1] follows the bid of that rank; before any bid there is no liar to call.
         self.legal = [names, *((*names[rank + 1 :], LIAR) for rank in range(len(names)))]
         self.outcomes = [(str(face), 1 / faces) for face in range(1, faces + 1)]
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"dice": self.dice, "faces": self.faces}
 
     def new_initial_state(self) -> LiarsDiceState:
         return LiarsDiceState(self)

@@ -27,7 +27,7 @@ from typing import Any, Self
 
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game, State
-from subgame.games.holdem.bets import STREETS, BetSizes
+from subgame.games.holdem.bets import NOTHING, STREETS, BetSizes
 from subgame.games.holdem.rules import NOBODY, Bet, Betting, NoLimit
 
 RANKS = "JQK"
@@ -49,10 +49,9 @@ def _listed(betting: Betting, sizes: BetSizes | None) -> tuple[str, ...]:
     """The actions in these sizes; None: every whole number of chips."""
     if sizes is not None:
         return betting.actions(sizes)
-    fold = ("f",) if betting.to_call else ()
     least, most = betting.least_raise, betting.most_raise
     totals = () if least is None or most is None else range(int(least), int(most) + 1)
-    return (*fold, "c", *(f"r{total}" for total in totals))
+    return (*betting.actions(NOTHING), *(f"r{total}" for total in totals))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +118,7 @@ class NoLimitGame(Game):
     two bets and raises a round. `replies` are the sizes of player 1 where they differ.
     """
 
+    parameter_names = ("stack", "ante", "bets", "replies")
     rounds: int
     copies: int
 
@@ -130,10 +130,6 @@ class NoLimitGame(Game):
             )
         self.stack, self.ante, self.bets, self.replies = stack, ante, bets, replies
         self.sizes = (_sizes(bets), _sizes(bets if replies == "same" else replies))
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"stack": self.stack, "ante": self.ante, "bets": self.bets, "replies": self.replies}
 
     def actions(self, betting: Betting) -> tuple[str, ...]:
         """What may be done there: f, c, r with the round's total, in the sizes considered."""

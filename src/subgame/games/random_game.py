@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game, State
@@ -42,8 +42,7 @@ OVER = Event(TERMINAL, None)
 
 def moves(player: int) -> tuple[Event, ...]:
     """The events in which a player acts."""
-    hidden = [Event(player, player, bit) for bit in ("", "leak", "signal")]
-    return (Event(player, None), *hidden)
+    return (Event(player, None), *(Event(player, player, bit) for bit in ("", "leak", "signal")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +101,7 @@ class RandomState(State):
 
 class RandomGame(Game):
     name = "random"
+    parameter_names = ("seed", "depth", "public", "ragged")
 
     def __init__(
         self, seed: int = 0, depth: int = 6, public: bool = True, ragged: bool = True
@@ -110,11 +110,6 @@ class RandomGame(Game):
             raise SubgameError(f"A random game's depth must be from 2 to 12, not {depth}.")
         self.seed, self.depth, self.public, self.ragged = seed, depth, public, ragged
         self._events: dict[tuple[str, ...], Event] = {}
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        names = ("seed", "depth", "public", "ragged")
-        return {name: getattr(self, name) for name in names}
 
     def draw(self, what: str, key: tuple[str, ...], below: int) -> int:
         """A number from 0 to below - 1; the same call always gives the same number."""

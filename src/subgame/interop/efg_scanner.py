@@ -28,6 +28,14 @@ class Token(NamedTuple):
     start: int
 
 
+def wrong(name: str, text: str, start: int, expected: str, found: object) -> SubgameError:
+    """An error that names a place in a text by line and column."""
+    line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
+    return SubgameError(
+        f"{name}, line {line}, column {column}: expected {expected}, found {found}."
+    )
+
+
 class Scanner:
     """The tokens of a text, with one token of lookahead, and errors with line and column."""
 
@@ -52,10 +60,7 @@ class Scanner:
         return Token(kind, text, match.start(kind))
 
     def wrong(self, start: int, expected: str, found: object) -> SubgameError:
-        line = self._text.count("\n", 0, start) + 1
-        column = start - self._text.rfind("\n", 0, start)
-        where = f"{self._name}, line {line}, column {column}"
-        return SubgameError(f"{where}: expected {expected}, found {found}.")
+        return wrong(self._name, self._text, start, expected, found)
 
     def expected(self, what: str, token: Token | None = None) -> SubgameError:
         token = token or self.token

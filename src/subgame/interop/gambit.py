@@ -18,7 +18,7 @@ to them). The sum of decimal probabilities may differ from one by their rounding
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -28,7 +28,8 @@ from typing import Any, Self, cast
 
 from subgame.errors import SubgameError, check_regular, did_you_mean, unreadable
 from subgame.games.base import CHANCE, TERMINAL, Game, State
-from subgame.interop.efg_scanner import Scanner
+from subgame.interop import distinct
+from subgame.interop.efg_scanner import Scanner, wrong
 from subgame.tree.files import replacing
 
 __all__ = ["GambitGame", "GambitState", "dumps", "load", "loads", "save"]
@@ -49,7 +50,7 @@ class _Infoset:
 
     def __post_init__(self) -> None:
         numbers = [f"#{number}" for number in range(1, len(self.labels) + 1)]
-        self.actions = tuple(_distinct(self.labels, numbers))
+        self.actions = distinct(self.labels, numbers)
         # Six-decimal files write thirds as 0.333333: what they mean sums to one.
         total = sum(self.probabilities, Fraction(0))
         floats = [float(probability / total) for probability in self.probabilities]
@@ -89,19 +90,19 @@ class GambitState(State):
         return infoset.name if infoset is not None and infoset.player == player else None
 
 
+@dataclass(eq=False, repr=False)
 class GambitGame(Game):
     """A game read from a file, with the `title`, `players` and `comment` of its prologue."""
 
-    def __init__(
-        self, name: str, title: str, players: Sequence[str], comment: str, root: GambitState
-    ) -> None:
-        self.name = name
-        self.num_players = len(players)
-        self.title = title
-        self.players = tuple(players)
-        self.comment = comment
-        self._root = root
-        self.path = ""  # of the file that it was loaded from
+    title: str
+    players: tuple[str, ...]
+    comment: str
+    _root: GambitState
+    name: str = ""
+    path: str = ""  # of the file that it was loaded from
+
+    def __post_init__(self) -> None:
+        self.num_players = len(self.players)
 
     def __str__(self) -> str:  # what `subgame.games.load` loads again, if it comes from a file
         return self.path or self.name
@@ -152,12 +153,8 @@ def load(path: str | os.PathLike[str]) -> GambitGame:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        column = error.start - (error.object.rfind(b"\n", 0, error.start) + 1) + 1
-        raise SubgameError(
-            f"{path.name}, line {line}, column {column}: expected UTF-8 text, "
-            f"found the byte 0x{error.object[error.start]:02x}."
-        ) from None
+        found, plain = f"the byte 0x{error.object[error.start]:02x}", error.object.decode("latin-1")
+        raise wrong(path.name, plain, error.start, "UTF-8 text", found) from None
     game = loads(text, name=path.name)
     game.path = str(path)
     return game
@@ -165,12 +162,9 @@ def load(path: str | os.PathLike[str]) -> GambitGame:
 
 def loads(text: str, name: str = "") -> GambitGame:
     """The game in a text. `name` is the game's name, also in error messages."""
-    scan = Scanner(text, name or "efg text")
-    title, players, comment = _prologue(scan)
-    reader = _TreeReader(scan, len(players))
-    root = reader.tree()
-    reader.name_infosets()
-    return GambitGame(name or title or "efg", title, players, comment, root)
+    reader = _Reader(text, name or "efg text")
+    title, players, comment = reader.prologue()
+    return GambitGame(title, players, comment, reader.tree(), name or title or "efg")
 
 
 def save(game: Game, path: str | os.PathLike[str]) -> None:
@@ -205,61 +199,60 @@ def dumps(game: Game) -> str:
 # -- reading ---------------------------------------------------------------------------------
 
 
-def _prologue(scan: Scanner) -> tuple[str, list[str], str]:
-    """Title, players and comment."""
-    # Early files held either decimals (D) or rationals (R).
-    for accepted in (["EFG"], ["2"], ["R", "D"]):
-        if scan.token.kind != "word" or scan.token.text not in accepted:
-            raise scan.expected("'EFG 2 R', with which Gambit's extensive games begin")
-        scan.next()
-    title = scan.quoted("the title in quotes")
-    tokens = scan.braces("the players' names in braces")
-    for token in tokens:
-        if token.kind != "quoted":
-            raise scan.expected("a player's name in quotes", token)
-    if not tokens:
-        raise scan.expected("at least one player's name before this")
-    return title, [token.text for token in tokens], scan.optional()
-
-
-class _TreeReader:
+class _Reader(Scanner):
     """Builds the nodes; keeps the infosets and outcomes declared so far."""
 
-    def __init__(self, scan: Scanner, num_players: int) -> None:
-        self._scan = scan
-        self._nothing = (Fraction(0),) * num_players
+    def __init__(self, text: str, name: str) -> None:
+        super().__init__(text, name)
+        self._nothing: tuple[Fraction, ...] = ()  # what each player is paid at first
         self._infosets: dict[tuple[int, int], _Infoset] = {}
         self._outcomes: dict[int, tuple[Fraction, ...]] = {}
 
-    def tree(self) -> GambitState:
-        """Read the whole tree and return its root."""
-        root = _linked(lambda above: self._node(above._paid if above else self._nothing))
-        if self._scan.token.kind != "end":
-            raise self._scan.expected("the end of the file after the last node of the tree")
-        return root
+    def prologue(self) -> tuple[str, tuple[str, ...], str]:
+        """Title, players and comment."""
+        # Early files held either decimals (D) or rationals (R).
+        for accepted in (["EFG"], ["2"], ["R", "D"]):
+            if self.token.kind != "word" or self.token.text not in accepted:
+                raise self.expected("'EFG 2 R', with which Gambit's extensive games begin")
+            self.next()
+        title = self.quoted("the title in quotes")
+        tokens = self.braces("the players' names in braces")
+        for token in tokens:
+            if token.kind != "quoted":
+                raise self.expected("a player's name in quotes", token)
+        if not tokens:
+            raise self.expected("at least one player's name before this")
+        self._nothing = (Fraction(0),) * len(tokens)
+        return title, tuple(token.text for token in tokens), self.optional()
 
-    def name_infosets(self) -> None:
-        """Name infosets by their labels; repeated labels get Gambit's (player,number)."""
+    def tree(self) -> GambitState:
+        """The root of the whole tree, whose infosets are named.
+
+        Infosets are named by their labels; repeated labels get Gambit's (player,number).
+        """
+        root = _linked(lambda above: self._node(above._paid if above else self._nothing))
+        if self.token.kind != "end":
+            raise self.expected("the end of the file after the last node of the tree")
         infosets = [infoset for infoset in self._infosets.values() if infoset.player != CHANCE]
         labels = [infoset.label for infoset in infosets]
         numbers = [f"({infoset.player + 1},{infoset.number})" for infoset in infosets]
-        for infoset, name in zip(infosets, _distinct(labels, numbers), strict=True):
+        for infoset, name in zip(infosets, distinct(labels, numbers), strict=True):
             infoset.name = name
+        return root
 
     def _node(self, paid: tuple[Fraction, ...]) -> GambitState:
-        scan = self._scan
-        if scan.token.kind != "word" or scan.token.text not in ("c", "p", "t"):
-            raise scan.expected("a node (c, p or t), as the tree is not complete")
-        kind = scan.next().text
-        label = scan.quoted("the node's name in quotes")
+        if self.token.kind != "word" or self.token.text not in ("c", "p", "t"):
+            raise self.expected("a node (c, p or t), as the tree is not complete")
+        kind = self.next().text
+        label = self.quoted("the node's name in quotes")
         infoset = None
         if kind == "c":
             infoset = self._infoset(CHANCE)
         elif kind == "p":
-            token = scan.token
-            player = scan.integer("a player's number") - 1
+            token = self.token
+            player = self.integer("a player's number") - 1
             if not 0 <= player < len(self._nothing):
-                raise scan.expected(f"a player's number from 1 to {len(self._nothing)}", token)
+                raise self.expected(f"a player's number from 1 to {len(self._nothing)}", token)
             infoset = self._infoset(player)
         outcome = self._outcome()
         if outcome is not self._nothing:
@@ -269,57 +262,54 @@ class _TreeReader:
         return GambitState(label, infoset, paid)
 
     def _infoset(self, player: int) -> _Infoset:
-        scan = self._scan
         what = "event" if player == CHANCE else f"player {player + 1}'s infoset"
-        number = scan.integer(f"the number of {what}")
-        label = scan.optional()
+        number = self.integer(f"the number of {what}")
+        label = self.optional()
         known = self._infosets.get((player, number))
-        if known is None or scan.is_mark("{"):
-            start = scan.token.start
+        if known is None or self.is_mark("{"):
+            start = self.token.start
             pairs = self._actions(player, f"{what} {number}")
             if known is None:
                 known = self._infosets[player, number] = _Infoset(player, number, label, *pairs)
             elif (known.labels, known.probabilities) != pairs:
                 before = _shown(known.labels, known.probabilities)
                 again = f"{what} {number} with the same actions as before ({before})"
-                raise scan.wrong(start, again, _shown(*pairs))
+                raise self.wrong(start, again, _shown(*pairs))
         known.label = known.label or label
         return known
 
     def _actions(self, player: int, what: str) -> tuple[tuple[str, ...], tuple[Fraction, ...]]:
-        scan = self._scan
-        start = scan.token.start
-        tokens = scan.braces(f"the actions of {what} in braces, as it is new")
+        start = self.token.start
+        tokens = self.braces(f"the actions of {what} in braces, as it is new")
         # The i-th name goes with the i-th probability, whichever of the two is written first.
         labels = tuple(token.text for token in tokens if token.kind == "quoted")
         numbers = [token for token in tokens if token.kind != "quoted"]
         if not labels:
-            raise scan.wrong(start, f"at least one action of {what}", "none")
+            raise self.wrong(start, f"at least one action of {what}", "none")
         if player != CHANCE:
             if numbers:
-                raise scan.expected("an action's name in quotes", numbers[0])
+                raise self.expected("an action's name in quotes", numbers[0])
             return labels, ()
-        chances = tuple(scan.number(token, "a probability") for token in numbers)
+        chances = tuple(self.number(token, "a probability") for token in numbers)
         if len(chances) != len(labels):
             each = f"a probability for each of the {len(labels)} actions of {what}"
-            raise scan.wrong(start, each, len(chances))
+            raise self.wrong(start, each, len(chances))
         if min(chances) < 0 or abs(float(sum(chances)) - 1) > 1e-6 * len(labels):
             legal = f"probabilities of {what} that are not negative and sum to 1"
-            raise scan.wrong(start, legal, _shown(chances))
+            raise self.wrong(start, legal, _shown(chances))
         return labels, chances
 
     def _outcome(self) -> tuple[Fraction, ...]:
-        scan = self._scan
-        number = scan.integer("the number of the outcome")
-        scan.optional()  # its name
+        number = self.integer("the number of the outcome")
+        self.optional()  # its name
         known = self._nothing if number == 0 else self._outcomes.get(number)
-        if known is not None and not scan.is_mark("{"):
+        if known is not None and not self.is_mark("{"):
             return known
-        start = scan.token.start
-        tokens = scan.braces(f"a payoff list in braces after outcome {number}, as it is new")
-        payoffs = tuple(scan.number(token, "a payoff") for token in tokens)
+        start = self.token.start
+        tokens = self.braces(f"a payoff list in braces after outcome {number}, as it is new")
+        payoffs = tuple(self.number(token, "a payoff") for token in tokens)
         if len(payoffs) != len(self._nothing):
-            raise scan.wrong(
+            raise self.wrong(
                 start, f"{len(self._nothing)} payoffs of outcome {number}", len(payoffs)
             )
         if known is None:
@@ -328,33 +318,13 @@ class _TreeReader:
             before = f"the payoffs of outcome {number} as before ({_shown(known)})"
             if number == 0:
                 before = "no payoffs of outcome 0, which pays nothing"
-            raise scan.wrong(start, before, _shown(payoffs))
+            raise self.wrong(start, before, _shown(payoffs))
         return known
 
 
 def _shown(items: Sequence[object], numbers: Sequence[Fraction] = ()) -> str:
     pairs = [f"{a} {b}" for a, b in zip(items, numbers, strict=True)] if numbers else items
     return ", ".join(map(str, pairs))
-
-
-def _distinct(labels: Sequence[str], numbers: Sequence[str]) -> list[str]:
-    """The labels made distinct: empty and repeated labels get their numbers.
-
-    >>> _distinct(["a", "b", "a", ""], ["#1", "#2", "#3", "#4"])
-    ['a#1', 'b', 'a#3', '#4']
-    """
-    times = Counter(labels)
-    taken = {label for label in labels if label and times[label] == 1}
-    names = []
-    for label, number in zip(labels, numbers, strict=True):
-        name = label
-        if label not in taken:
-            name = label + number
-            while name in taken:
-                name += "'"
-            taken.add(name)
-        names.append(name)
-    return names
 
 
 # -- writing ---------------------------------------------------------------------------------
@@ -365,8 +335,7 @@ class _NodeWriter:
 
     def __init__(self) -> None:
         self._events = 0
-        self._infosets: dict[tuple[int, str], tuple[int, tuple[str, ...]]] = {}
-        self._sizes: Counter[int] = Counter()
+        self._infosets: dict[int, dict[str, tuple[int, tuple[str, ...]]]] = defaultdict(dict)
         self._outcomes: dict[tuple[float, ...], int] = {}
 
     def node(self, state: State) -> tuple[str, Sequence[str]]:
@@ -386,10 +355,8 @@ class _NodeWriter:
             raise SubgameError(
                 f"The game does not say what player {player + 1} knows where that player acts."
             )
-        if (player, label) not in self._infosets:
-            self._sizes[player] += 1
-            self._infosets[player, label] = self._sizes[player], actions
-        number, before = self._infosets[player, label]
+        known = self._infosets[player]
+        number, before = known.setdefault(label, (len(known) + 1, actions))
         if before != actions:
             raise SubgameError(
                 f"The infoset '{label}' of player {player + 1} offers {', '.join(before)} in one "

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.base import CHANCE, TERMINAL, Ask, Game, State, StateReader
+from subgame.interop import distinct
 
 if TYPE_CHECKING:
     from subgame.tree.public_tree import PublicTree
@@ -47,69 +47,51 @@ PLAYOUTS, LONGEST = 8, 200
 class OpenSpielState(State):
     """A pyspiel state that is never changed; children are clones."""
 
-    __slots__ = ("_actions", "_ids", "_name", "_perfect", "_player", "_silent", "pyspiel_state")
-
-    def __init__(self, pyspiel_state: Any, silent: set[int], perfect: bool = False) -> None:
+    def __init__(self, pyspiel_state: Any, silent: set[int]) -> None:
         self.pyspiel_state = pyspiel_state
         # CHANCE and TERMINAL are the same numbers as OpenSpiel's.
         self._player: int = pyspiel_state.current_player()
-        self._silent, self._perfect = silent, perfect
-        self._actions: tuple[str, ...] | None = None
-        self._ids: list[int]
-        self._name: str | None = None
+        self._silent = silent
 
     def current_player(self) -> int:
         return self._player
 
-    def legal_actions(self) -> tuple[str, ...]:
-        # Computed once: a walk asks for the actions and then once more for each child.
-        if self._actions is None:
-            state, player = self.pyspiel_state, self._player
-            self._ids = state.legal_actions()
-            names = [state.action_to_string(player, action) for action in self._ids]
-            self._actions = _distinct(names, self._ids)
-        return self._actions
+    @cached_property
+    def action_ids(self) -> dict[str, int]:
+        """OpenSpiel's numbers of the legal actions, by their names."""
+        ids = self.pyspiel_state.legal_actions()
+        names = [self.pyspiel_state.action_to_string(self._player, action) for action in ids]
+        return dict(zip(distinct(names, [f"#{i}" for i in ids]), ids, strict=True))
 
-    def action_ids(self) -> list[int]:
-        """OpenSpiel's numbers of the legal actions, in the order of `legal_actions`."""
-        self.legal_actions()
-        return self._ids
+    def legal_actions(self) -> tuple[str, ...]:
+        return tuple(self.action_ids)
 
     def chance_outcomes(self) -> list[tuple[str, float]]:
         if self._player != CHANCE:
             return []
         chances = dict(self.pyspiel_state.chance_outcomes())
-        names = self.legal_actions()
-        return [(name, chances[i]) for name, i in zip(names, self._ids, strict=True)]
+        return [(name, chances[number]) for name, number in self.action_ids.items()]
 
     def child(self, action: str) -> Self:
-        names = self._actions or self.legal_actions()
-        try:
-            chosen = self._ids[names.index(action)]
-        except ValueError:
-            raise did_you_mean("action", action, names) from None
-        return type(self)(self.pyspiel_state.child(chosen), self._silent, self._perfect)
+        if action not in self.action_ids:
+            raise did_you_mean("action", action, self.action_ids)
+        return type(self)(self.pyspiel_state.child(self.action_ids[action]), self._silent)
 
     def returns(self) -> tuple[float, float]:
         return cast("tuple[float, float]", tuple(self.pyspiel_state.returns()))
 
     def information_state(self, player: int) -> str | None:
-        acting, silent = self._player, self._silent
-        if acting != player and acting in silent:
+        acting = self._player
+        if acting != player and acting in self._silent:
             return None
-        if self._name is not None:
-            return self._name
         try:
-            name: str = self.pyspiel_state.information_state_string(player)
+            return cast("str", self.pyspiel_state.information_state_string(player))
         except RuntimeError:  # pyspiel.SpielError
             if acting == player:
                 raise
             # OpenSpiel reports each of these on stderr too, so a game is asked only once.
-            silent.add(acting)
+            self._silent.add(acting)
             return None
-        if self._perfect:  # both players know the same
-            self._name = name
-        return name
 
 
 class OpenSpielReader(StateReader):
@@ -132,7 +114,7 @@ class OpenSpielReader(StateReader):
         return cast("OpenSpielState", state).pyspiel_state.clone()
 
     def closed(self, opened: Any) -> OpenSpielState:
-        return OpenSpielState(opened, self._game.silent, self._game.perfect)
+        return OpenSpielState(opened, self._game.silent)
 
     def asks(self, both: bool) -> dict[int, tuple[Ask, Ask]]:
         ask = _pyspiel().State.information_state_string
@@ -155,7 +137,7 @@ class OpenSpielReader(StateReader):
         before = [self._named.setdefault((player, key), name) for key, name in pairs]
         if names != before:
             self._game.fixed.discard(player)
-        return _distinct(names, keys)
+        return distinct(names, [f"#{key}" for key in keys])
 
     def outcomes(self, opened: Any) -> Sequence[tuple[int, float]]:
         return sorted(opened.chance_outcomes())  # in the order of `legal_actions`
@@ -185,7 +167,7 @@ class OpenSpielGame(Game):
         return f"openspiel:{_text({'name': self.name, **self._parameters}).removesuffix('()')}"
 
     def new_initial_state(self) -> OpenSpielState:
-        return OpenSpielState(self.pyspiel_game.new_initial_state(), self.silent, self.perfect)
+        return OpenSpielState(self.pyspiel_game.new_initial_state(), self.silent)
 
     @cached_property
     def spelled(self) -> bool:
@@ -274,21 +256,23 @@ def _load_by_name(pyspiel: Any, text: str, parameters: dict[str, Any]) -> Any:
 
 def _check(pyspiel: Any, game: Any, name: str) -> None:
     """Raise an error if the game cannot be solved here."""
-    kind = game.get_type()
-    types = pyspiel.GameType
-    if game.num_players() != 2:
-        reason = f"has {game.num_players()} player{'s' if game.num_players() != 1 else ''}, not two"
-    elif kind.utility != types.Utility.ZERO_SUM:
-        reason = f"is not zero-sum but {kind.utility.name.lower().replace('_', '-')}"
-    elif kind.dynamics == types.Dynamics.MEAN_FIELD:
-        reason = "is a mean-field game"
-    elif kind.chance_mode == types.ChanceMode.SAMPLED_STOCHASTIC:
-        reason = "samples its chance outcomes and does not list them"
-    elif not kind.provides_information_state_string:
-        reason = "does not say what its players know (it has no information state strings)"
-    else:
-        return
-    raise SubgameError(f"OpenSpiel's '{name}' {reason}, so it cannot be solved here.")
+    kind, types, count = game.get_type(), pyspiel.GameType, game.num_players()
+    reasons = {
+        f"has {count} player{'s' if count != 1 else ''}, not two": count != 2,
+        f"is not zero-sum but {kind.utility.name.lower().replace('_', '-')}": (
+            kind.utility != types.Utility.ZERO_SUM
+        ),
+        "is a mean-field game": kind.dynamics == types.Dynamics.MEAN_FIELD,
+        "samples its chance outcomes and does not list them": (
+            kind.chance_mode == types.ChanceMode.SAMPLED_STOCHASTIC
+        ),
+        "does not say what its players know (it has no information state strings)": (
+            not kind.provides_information_state_string
+        ),
+    }
+    for reason, applies in reasons.items():
+        if applies:
+            raise SubgameError(f"OpenSpiel's '{name}' {reason}, so it cannot be solved here.")
 
 
 def _text(value: Any) -> str:
@@ -312,18 +296,6 @@ def _history_string(actions: Sequence[int]) -> str:
     '4, 0, 8'
     """
     return ", ".join(map(str, actions))
-
-
-def _distinct(names: Sequence[str], ids: Iterable[int]) -> tuple[str, ...]:
-    """The names, with their ids after those that repeat.
-
-    >>> _distinct(["Pass", "Bet", "Bet"], [0, 1, 2])
-    ('Pass', 'Bet#1', 'Bet#2')
-    """
-    if len(set(names)) == len(names):
-        return tuple(names)
-    times = Counter(names)
-    return tuple(f"{n}#{i}" if times[n] > 1 else n for n, i in zip(names, ids, strict=True))
 
 
 # Policies ------------------------------------------------------------------------------------

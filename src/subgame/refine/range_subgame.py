@@ -222,7 +222,7 @@ def _spots(tree: RangeTree, at: object) -> Iterator[Spot]:
     if at == "root" or at == game.public_name(game.board, game.start()):
         yield Spot(0, game.start())
     elif at in _after(game):
-        street = cast(Any, frontiers[at]).street - game.start().street
+        street = 1 + _after(game).index(at)
         for u, unit in enumerate(tree.units):
             if unit.street == street and _some_pair(tree, u):
                 for state in tree.streets[street].roots:

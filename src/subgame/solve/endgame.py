@@ -95,7 +95,6 @@ class Endgame:
     """Each player's share of the pot without further betting, from 0 to 1."""
     hand_ev: Pair  # [h]
     hand_equity: Pair  # [h]
-    chance: Pair  # [h] how likely each hand is, given both ranges and card removal; sums to 1
     exploitability: Exploitability | None = None
     """What a best response wins, if it was measured."""
 
@@ -127,15 +126,9 @@ class Endgame:
         cls, strategy: Strategy, follow: Pair, threads: int | None, device: str | None
     ) -> Endgame:
         tree = range_tree(strategy.tree)
-        met, start = meetings(tree), tree.holdem.start()
-        ev, hand_ev = [], []
-        for p, values in enumerate(follow):
-            paid = float(start.staked[p] + start.bets[p])
-            ev.append(float(values @ tree.players[p].reach) + paid)
-            hand_ev.append(_each(values, met[p]) + paid)
+        ev, hand_ev = _evs(tree, follow)
         equity, hand_equity = equities(tree, threads, device)
-        hands = (hand_ev[0], hand_ev[1])
-        return cls(strategy, (ev[0], ev[1]), equity, hands, hand_equity, _likely(tree, met))
+        return cls(strategy, ev, equity, hand_ev, hand_equity)
 
     @classmethod
     def open(cls, path: str | Path, *, memory_limit: str | float | None = "8GiB") -> Endgame:
@@ -147,8 +140,7 @@ class Endgame:
         values = _stored_values(path, tree)
         if values is None:
             return cls.of(load(path, memory_limit=memory_limit))
-        strategy = Strategy.load(path, tree, check=False)
-        return cls(strategy, chance=_likely(tree, meetings(tree)), **values)
+        return cls(Strategy.load(path, tree, check=False), **values)
 
     def save(self, path: str | Path, *, run: Run | None = None, half: bool = False) -> None:
         """Save the spot with its values; see `subgame.solve.endgame.save`."""
@@ -238,11 +230,6 @@ class Endgame:
 
 
 # Values --------------------------------------------------------------------------------------
-def _likely(tree: RangeTree, met: Pair) -> Pair:
-    """[h] how likely each player's hands are."""
-    return tree.players[0].reach * met[0], tree.players[1].reach * met[1]
-
-
 def meetings(tree: RangeTree) -> Pair:
     """[h] the weight of the opponent's hands possible with each hand, as a share of all deals."""
     deck, held, out = tree.holdem.deck, tree.units[0].hands, list[Floats]()
@@ -259,11 +246,14 @@ def _follow(run: Engine, probs: Sequence[Any]) -> Pair:
     return first, run.values(1, probs[1], run.plan(0, probs[0])).roots[0]
 
 
-def _each(values: Floats, met: Floats) -> Floats:
-    """[h] values conditional on the hand; nan where it is impossible."""
-    out = np.full(len(values), np.nan)
-    np.divide(values, met, out=out, where=met > 0)
-    return out
+def _evs(tree: RangeTree, follow: Pair) -> tuple[tuple[float, float], Pair]:
+    """Both players' EV, and [h] that of each hand, nan where it is impossible."""
+    met, start, totals, hands = meetings(tree), tree.holdem.start(), list[float](), list[Floats]()
+    for p, values in enumerate(follow):
+        paid, each = float(start.staked[p] + start.bets[p]), np.full(len(values), np.nan)
+        totals.append(float(values @ tree.players[p].reach) + paid)
+        hands.append(np.divide(values, met[p], out=each, where=met[p] > 0) + paid)
+    return (totals[0], totals[1]), (hands[0], hands[1])
 
 
 def equities(
@@ -271,20 +261,20 @@ def equities(
 ) -> tuple[tuple[float, float], Pair]:
     """Both players' equity, and [h] that of each hand; see the module.
 
-    It is computed as `browse.Explorer.equities` does, on any device.
+    It is half of the EV in a game of the same cards with one chip from each player and no bets, as
+    in `browse.Explorer.equities`, on any device.
     """
     game = tree.holdem
     # Other devices than the CPU need every hand for itself.
     merge: Merge = True if device in (None, "cpu") else "boards"
     quiet = calm_tree(game, game.board, merge)
-    totals, hands, met = [], [], meetings(quiet)
     follow = _follow(engine(quiet, threads, device), Strategy.uniform(quiet).probs)
-    for p, values in enumerate(follow):
-        totals.append((1 + float(values @ quiet.players[p].reach)) / 2)
-        every = np.full(game.deck.num_hands, np.nan)
-        every[quiet.units[0].hands[p]] = (1 + _each(values, met[p])) / 2
-        hands.append(every[tree.units[0].hands[p]])
-    return (totals[0], totals[1]), (hands[0], hands[1])
+    evs, hand_evs = _evs(quiet, follow)
+    every = np.full((2, game.deck.num_hands), np.nan)
+    for p, ev in enumerate(hand_evs):
+        every[p, quiet.units[0].hands[p]] = ev / 2
+    first, second = (every[p, tree.units[0].hands[p]] for p in (0, 1))
+    return (evs[0] / 2, evs[1] / 2), (first, second)
 
 
 def memory_needed(

@@ -20,11 +20,20 @@ FORMS = (
     "a share of the pot (0.5x or 50%), a multiple of the bet (2.5r), chips (250), a geometric size "
     "(e or 2e), all-in (a) or none"
 )
+OPTIONS = ("cap", "all-in", "force-all-in", "add-all-in", "merge", "chip")
+"""The numbers of `BetSizes`, as the text names them."""
 NUMBER = re.compile(r"\d+(\.\d*)?|\.\d+")
 _GEOMETRIC = re.compile(rf"(\d{{0,2}})e(?:({NUMBER.pattern})([x%]))?")
 _MOVES = re.compile(r"[fc]|r\d{1,15}(?:\.\d{1,9})?")
 USUAL = (25, 30, 33, 40, 50, 60, 66, 67, 70, 75, 80, 100, 120, 125, 133, 150, 200)
 """Bare numbers that are likely meant as percentages of the pot."""
+
+
+def street_number(name: str) -> int:
+    """The place of a street in `STREETS`."""
+    if name not in STREETS:
+        raise SubgameError(f"There is no street '{name}'; the streets are {', '.join(STREETS)}.")
+    return STREETS.index(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,13 +250,8 @@ class BetSizes:
 
     def street(self, name: str, player: int = 0) -> StreetSizes:
         """The sizes of one street, for the player out of position (0) or in position (1)."""
-        if name not in STREETS:
-            raise SubgameError(
-                f"There is no street '{name}'; the streets are {', '.join(STREETS)}."
-            )
-        if player == 1 and self.ip is not None:
-            return self.ip[STREETS.index(name)]
-        return (self.preflop, self.flop, self.turn, self.river)[STREETS.index(name)]
+        own = (self.preflop, self.flop, self.turn, self.river)
+        return (self.ip if player == 1 and self.ip is not None else own)[street_number(name)]
 
     def since(self, street: str) -> BetSizes:
         """The sizes from a street on; there are none before it."""
@@ -290,17 +294,16 @@ class BetSizes:
                 clauses.append(f"{street}: {mine}")
             elif mine != yours:
                 clauses += [f"oop {street}: {mine}", f"ip {street}: {yours}"]
-        if self.cap is not None:
-            clauses.append(f"cap {self.cap}")
-        if self.all_in != 1:
-            clauses.append(f"all-in {digits(self.all_in)}")
-        named = {"force-all-in": self.force_all_in, "add-all-in": self.add_all_in}
-        for name, value in (named | {"merge": self.merge, "chip": self.chip}).items():
-            if value:
+        for name in OPTIONS:
+            value = getattr(self, name.replace("-", "_"))
+            if value != getattr(NOTHING, name.replace("-", "_")):
                 clauses.append(f"{name} {digits(value)}")
         clauses += [f"add {line}" for line in self.added]
         clauses += [f"remove {line}" for line in self.removed]
         return "; ".join(clauses) or "all: none"
+
+
+NOTHING = BetSizes()
 
 
 def moves(line: str) -> tuple[str, ...] | None:

@@ -11,6 +11,7 @@ from subgame.errors import SubgameError
 from subgame.games.holdem.bets import (
     FORMS,
     NUMBER,
+    OPTIONS,
     STREETS,
     BetSizes,
     Size,
@@ -27,8 +28,7 @@ Place = tuple[int, str]
 
 GROUPS = {"all": STREETS, "postflop": STREETS[1:], **{street: (street,) for street in STREETS}}
 PLAYERS = {"oop": 0, "ip": 1}
-_WHOLE = ("cap",)
-_SHARES = ("all-in", "force-all-in", "add-all-in", "merge")
+_ONCE = {"cap": "a cap was", "donk": "donk bets were"}
 _LINES = ("add", "remove")
 _TOKEN = re.compile(r"[;:/\n]|[^\s,;:/]+")
 _RAISE = re.compile(r"raise(\d{0,9})")
@@ -56,7 +56,7 @@ class Parser:
         for clause in filter(None, clauses):
             head = clause[0][0]
             colon = any(token == ":" for token, _ in clause)
-            if head in (*_WHOLE, *_SHARES, "chip") and not colon:
+            if head in OPTIONS and not colon:
                 self._option(clause)
             elif head in _LINES and not colon:
                 self._line(clause)
@@ -114,42 +114,35 @@ class Parser:
             self._fail(head, f"a size is {FORMS}; other clauses look like {_EXAMPLES}")
 
     def _sizes(self, tokens: list[Token], end: Token) -> StreetSizes:
-        bets: tuple[Size, ...] | None = None
-        donks: tuple[Size, ...] | None = None
+        given: dict[str, Any] = {}
         raises: list[tuple[Size, ...]] = []
-        cap: int | None = None
         for part in _split(tokens, "/"):
             if not part:
                 self._fail(end, "sizes are missing; write 'none' for no bets")
             head, *rest = part
             raised = _RAISE.fullmatch(head[0])
-            if head[0] == "cap":
-                if cap is not None:
-                    self._fail(head, "a cap was already given")
-                cap = self._number(part, whole=True)
-            elif head[0] == "donk":
-                if donks is not None:
-                    self._fail(head, "donk bets were already given")
-                donks = self._list(rest, head)
+            if head[0] in _ONCE:
+                if head[0] in given:
+                    self._fail(head, f"{_ONCE[head[0]]} already given")
+                cap = head[0] == "cap"
+                given[head[0]] = self._number(part) if cap else self._list(rest, head)
             elif raised:
-                before = raises[-1] if raises else bets or ()
-                number = self._raise_number(raised, head, len(raises))
+                number = int(raised[1] or 1)
+                if number <= len(raises):
+                    order = "raise, raise2, raise3 and so on"
+                    self._fail(head, f"raises must be in order, each once: {order}")
+                if number > 100:
+                    self._fail(head, "the number of this raise is too large")
+                before = raises[-1] if raises else given.get("bets", ())
                 raises += [before] * (number - 1 - len(raises))
                 raises.append(self._list(rest, head))
-            elif bets is not None or raises or donks is not None:
+            elif raises or {"bets", "donk"} & given.keys():
                 self._fail(head, "bets come first and only once; raises start with 'raise'")
             else:
-                bets = self._list(rest if head[0] == "bet" else part, head)
-        return StreetSizes(bets or (), tuple(raises), cap, donks)
-
-    def _raise_number(self, raised: re.Match[str], head: Token, given: int) -> int:
-        number = int(raised[1] or 1)
-        if number <= given:
-            order = "raise, raise2, raise3 and so on"
-            self._fail(head, f"raises must be in order, each once: {order}")
-        if number > 100:
-            self._fail(head, "the number of this raise is too large")
-        return number
+                given["bets"] = self._list(rest if head[0] == "bet" else part, head)
+        return StreetSizes(
+            given.get("bets", ()), tuple(raises), given.get("cap"), given.get("donk")
+        )
 
     def _list(self, tokens: list[Token], head: Token) -> tuple[Size, ...]:
         if not tokens:
@@ -171,11 +164,10 @@ class Parser:
 
     def _no_multiple_of_nothing(self, tokens: list[Token]) -> None:
         for part in _split(tokens, "/"):
-            if part and not _RAISE.fullmatch(part[0][0]):
-                for token in part:
-                    if token[0].endswith("r"):
-                        why = "a multiple of the bet needs a bet before it; only preflop has one"
-                        self._fail(token, why)
+            wrong = [token for token in part if token[0].endswith("r")]
+            if wrong and not _RAISE.fullmatch(part[0][0]):
+                why = "a multiple of the bet needs a bet before it; only preflop has one"
+                self._fail(wrong[0], why)
 
     def _line(self, clause: list[Token]) -> None:
         """``add c r50 r150`` or ``remove c r50``."""
@@ -191,20 +183,21 @@ class Parser:
         name = clause[0][0]
         if name in self.options:
             self._fail(clause[0], f"'{name}' was already given")
-        self.options[name] = value = self._number(clause, whole=name in _WHOLE)
+        self.options[name] = value = self._number(clause)
         if name == "all-in" and not 0 < value <= 1:
             self._fail(clause[1], "the share of the stack must be above 0 and at most 1")
         if name == "chip" and value <= 0:
             self._fail(clause[1], "the smallest chip must be above 0")
 
-    def _number(self, part: list[Token], *, whole: bool) -> Any:
+    def _number(self, part: list[Token]) -> Any:
+        name, whole = part[0][0], part[0][0] == "cap"
         given = part[1][0] if len(part) > 1 else ""
-        plain = given.removesuffix("%") if part[0][0] in _SHARES else given
+        plain = given if name in ("cap", "chip") else given.removesuffix("%")
         if not re.fullmatch(r"\d{1,9}" if whole else NUMBER, plain):
             kind = "a whole number" if whole else "a number"
-            self._fail(part[1] if len(part) > 1 else part[0], f"{kind} must follow '{part[0][0]}'")
+            self._fail(part[:2][-1], f"{kind} must follow '{name}'")
         if len(part) > 2:
-            self._fail(part[2], f"'{part[0][0]}' takes one number")
+            self._fail(part[2], f"'{name}' takes one number")
         return int(given) if whole else share(given)
 
     def _fail(self, token: Token, reason: str) -> NoReturn:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 
-from subgame.games.holdem.game import BOARD_CARDS, Holdem
-from subgame.games.holdem.isomorphism import card_permutations, cycle_lengths
+from subgame.games.holdem.game import Holdem
+from subgame.games.holdem.isomorphism import card_permutations, count_orbits
 from subgame.games.holdem.rules import NOBODY
+
+DEALT = (3, 1, 1)
+"""Cards that are dealt on the flop, the turn and the river."""
 
 
 def count_nodes(game: Holdem) -> int:
@@ -36,24 +38,12 @@ def count_nodes(game: Holdem) -> int:
 def count_boards(game: Holdem) -> dict[int, int]:
     """How many boards each street has, up to the symmetries of the game: street -> boards.
 
-    Burnside's lemma, as in `isomorphism.count_classes`: the mean over the symmetries of how many
-    deals each leaves as they are.
-
     >>> from subgame.games.holdem import endgame
     >>> count_boards(endgame("Qs Jh 2h", pot=200, stacks=900))
     {1: 1, 2: 36, 3: 1429}
     """
-    first = game.start().street
-    totals = dict.fromkeys(range(first, game.rules.last_street + 1), 0)
-    for permutation in card_permutations(game.deck)[game.symmetries].tolist():
-        cycles = Counter(cycle_lengths(permutation, game.gone))
-        single, double, triple = cycles[1], cycles[2], cycles[3]
-        left = Counter({single: 1})  # how many cards the permutation leaves alone -> deals
-        for street in totals:
-            if street > first and BOARD_CARDS[street] == 3:
-                left = Counter({single - 3: math.comb(single, 3)})
-                left.update({single - 1: single * double, single: triple})
-            elif street > first:
-                left = Counter({cards - 1: cards * deals for cards, deals in left.items()})
-            totals[street] += left.total()
-    return {street: total // len(game.symmetries) for street, total in totals.items()}
+    first, symmetries = game.start().street, card_permutations(game.deck)[game.symmetries]
+    return {
+        street: count_orbits(symmetries, game.gone, DEALT[first:street])
+        for street in range(first, game.rules.last_street + 1)
+    }

@@ -17,7 +17,8 @@ import itertools
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
+from operator import methodcaller
 from random import Random
 from typing import TYPE_CHECKING, Any, Self
 
@@ -75,12 +76,10 @@ class Holdem(Frozen, Game):
                 raise SubgameError(f"The range of the player {seat} is empty.")
             possible.append(each.on_board(self.gone))
             if not possible[-1].combos:
+                gone = self.deck.name(self.gone)
+                what = f"and the dead cards {gone} block" if self.dead else f"{gone} blocks"
                 raise SubgameError(
-                    f"The board {self.deck.name(self.board)} blocks every hand in the range of "
-                    f"the player {seat}."
-                    if not self.dead
-                    else f"The board and the dead cards {self.deck.name(self.gone)} block every "
-                    f"hand in the range of the player {seat}."
+                    f"The board {what} every hand in the range of the player {seat}."
                 )
         object.__setattr__(self, "ranges", tuple(possible))
         if not self._some_pair():
@@ -153,26 +152,16 @@ class Holdem(Frozen, Game):
 
     def start(self) -> Betting:
         """The betting from which play starts."""
-        return self._start
-
-    @cached_property
-    def _start(self) -> Betting:
         return self.rules.start() if self.first is None else self.first
 
     def actions(self, betting: Betting) -> tuple[str, ...]:
         """What may be done there: f, c, r with the street's total."""
-        known = self._actions
-        found = known.get(betting)
-        if found is None:
-            if len(known) >= _KEPT:
-                known.clear()
-            found = known[betting] = betting.actions(self.bets)
-        return found
+        return self._actions(betting)
 
     @cached_property
-    def _actions(self) -> dict[Betting, tuple[str, ...]]:
-        """Actions that were asked for; most hands of a match begin alike."""
-        return {}
+    def _actions(self) -> Callable[[Betting], tuple[str, ...]]:
+        """Actions are remembered, because most hands of a match begin alike."""
+        return lru_cache(maxsize=_KEPT)(methodcaller("actions", self.bets))
 
     def weights(self) -> tuple[Floats, Floats]:
         """Each player's weights, zero where the board or a dead card blocks the hand: [hand]."""
@@ -230,11 +219,11 @@ class Holdem(Frozen, Game):
 
     def frontiers(self) -> dict[str, Callable[[Any], bool]]:
         """Before and after each later street's cards: "before the turn", "after the turn"."""
-        found: dict[str, Callable[[Any], bool]] = {}
-        for street in range(self.start().street + 1, self.rules.last_street + 1):
-            found[f"before the {STREETS[street]}"] = _Frontier(street, dealt=False)
-            found[f"after the {STREETS[street]}"] = _Frontier(street, dealt=True)
-        return found
+        return {
+            f"{when} the {STREETS[street]}": partial(reached, street)
+            for street in range(self.start().street + 1, self.rules.last_street + 1)
+            for when, reached in (("before", _is_before), ("after", _is_after))
+        }
 
     def public_name(self, board: Iterable[int], betting: Betting) -> str:
         """What both players know: ``Qs Jh 2h 8d | r100c/c``."""
@@ -367,18 +356,15 @@ class HoldemState(State):
         return self.game.public_name(self.board, self.betting)
 
 
-@dataclass(frozen=True, slots=True)
-class _Frontier:
-    """Whether a street's cards have been dealt, or are about to be. A class, so that it pickles."""
+def _is_after(street: int, state: HoldemState) -> bool:
+    """Whether a street's cards have been dealt."""
+    return len(state.board) >= BOARD_CARDS[street]
 
-    street: int
-    dealt: bool
 
-    def __call__(self, state: HoldemState) -> bool:
-        if self.dealt:
-            return len(state.board) >= BOARD_CARDS[self.street]
-        closed = state.betting.street >= self.street or state.betting.is_showdown
-        return len(state.hands) == 2 and len(state.board) >= BOARD_CARDS[self.street - 1] and closed
+def _is_before(street: int, state: HoldemState) -> bool:
+    """Whether a street's cards are about to be dealt, or have been."""
+    closed = state.betting.street >= street or state.betting.is_showdown
+    return len(state.hands) == 2 and _is_after(street - 1, state) and closed
 
 
 @lru_cache(maxsize=1 << 12)
@@ -393,6 +379,5 @@ def _short(each: Range) -> str:
     text = str(each).replace(",", " ")
     if len(text) <= _LONG:
         return text
-    return (
-        f"{np.count_nonzero(each.weights)} hands #{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-    )
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return f"{np.count_nonzero(each.weights)} hands #{digest}"

@@ -40,7 +40,6 @@ _CHUNK = 1 << 16
 class Boards:
     """The canonical boards of a deck, sorted, with how many boards each stands for."""
 
-    groups: tuple[int, ...]
     cards: npt.NDArray[np.int64]  # [board, card]
     weights: npt.NDArray[np.int64]  # [board]
 
@@ -102,7 +101,7 @@ def canonical_boards(groups: tuple[int, ...], deck: Deck = DECK) -> Boards:
     """
     _check_groups(groups, deck)
     if not groups:
-        return Boards((), frozen(np.zeros((1, 0), dtype=np.int64)), frozen(np.ones(1, np.int64)))
+        return Boards(frozen(np.zeros((1, 0), dtype=np.int64)), frozen(np.ones(1, np.int64)))
     above = canonical_boards(groups[:-1], deck)
     count = math.comb(deck.size, groups[-1])
     every = itertools.combinations(range(deck.size), groups[-1])
@@ -121,50 +120,36 @@ def canonical_boards(groups: tuple[int, ...], deck: Deck = DECK) -> Boards:
         weights = np.bincount(back, weights=above.weights[start + board])
         found_weights.append(np.rint(weights).astype(np.int64))
     cards = _unpack(np.concatenate(found), sum(groups))
-    return Boards(tuple(groups), frozen(cards), frozen(np.concatenate(found_weights)))
-
-
-def stabiliser(board: Iterable[int], groups: Sequence[int], deck: Deck = DECK) -> Ints:
-    """The permutations of the suits that leave a board as it is: indices, the identity first."""
-    cards = np.asarray(list(board), dtype=np.int64).reshape(1, -1)
-    _check_groups(groups, deck)
-    if cards.shape[1] != sum(groups):
-        raise SubgameError(f"The groups {tuple(groups)} do not make up {cards.shape[1]} cards.")
-    deck.mask(cards[0])
-    keys = _all_keys(cards, groups, deck)[:, 0]
-    return np.flatnonzero(keys == keys[0])
-
-
-def hand_classes(board: Iterable[int], groups: Sequence[int], deck: Deck = DECK) -> Ints:
-    """Which hands are the same on a board but for the names of the suits: [hand].
-
-    The first hand (in the deck's order) of each class, and -1 where the board blocks the hand.
-    The size of each class is ``np.unique(classes, return_counts=True)``.
-
-    >>> classes = hand_classes((), ())
-    >>> len(np.unique(classes))
-    169
-    """
-    cards = tuple(board)
-    first = hand_permutations(deck)[stabiliser(cards, groups, deck)].min(0)
-    return np.where(deck.compatible(cards), first, -1)
+    return Boards(frozen(cards), frozen(np.concatenate(found_weights)))
 
 
 def count_classes(groups: Sequence[int], deck: Deck = DECK) -> int:
     """How many sets of cards in these groups there are, up to the names of the suits.
 
-    Burnside's lemma: the mean, over the permutations, of how many sets each leaves as they are.
-    Such a set takes the cycles of the permutation whole, so that their number is the coefficient
-    of x₁^g₁ x₂^g₂ ... in the product over the cycles of (1 + x₁^length + x₂^length + ...).
-
     >>> count_classes((3, 2)), count_classes((3, 1, 1, 2))
     (1286792, 2428287420)
     """
     _check_groups(groups, deck)
+    return count_orbits(card_permutations(deck), (), groups)
+
+
+def count_orbits(permutations: Ints, without: Sequence[int], groups: Sequence[int]) -> int:
+    """How many sets of cards in these groups there are, up to some permutations of the cards.
+
+    Burnside's lemma: the mean, over the permutations, of how many sets each leaves as they are.
+    Such a set takes the cycles of the permutation whole, so that their number is the coefficient
+    of x₁^g₁ x₂^g₂ ... in the product over the cycles of (1 + x₁^length + x₂^length + ...). The
+    permutations map the cards that are left out to themselves.
+    """
     total = 0
-    for permutation in suit_permutations(deck).tolist():
+    for permutation in permutations.tolist():
         ways = {(0,) * len(groups): 1}
-        for length in cycle_lengths(permutation) * deck.num_ranks:
+        left = set(range(len(permutation))) - set(without)
+        while left:
+            length, at = 0, min(left)
+            while at in left:
+                left.remove(at)
+                at, length = permutation[at], length + 1
             after = dict(ways)
             for taken, count in ways.items():
                 for group, size in enumerate(groups):
@@ -173,20 +158,7 @@ def count_classes(groups: Sequence[int], deck: Deck = DECK) -> int:
                         after[key] = after.get(key, 0) + count
             ways = after
         total += ways.get(tuple(groups), 0)
-    return total // math.factorial(deck.num_suits)
-
-
-def cycle_lengths(permutation: list[int], without: Sequence[int] = ()) -> list[int]:
-    """The lengths of a permutation's cycles over all cards but those left out."""
-    lengths: list[int] = []
-    left = set(range(len(permutation))) - set(without)
-    while left:
-        length, at = 0, min(left)
-        while at in left:
-            left.remove(at)
-            at, length = permutation[at], length + 1
-        lengths.append(length)
-    return lengths
+    return total // len(permutations)
 
 
 def _check_groups(groups: Sequence[int], deck: Deck) -> None:
@@ -247,7 +219,7 @@ def same_cards(
     (13, 52)
     """
     suits = deck.num_suits
-    rank, suit = np.divmod(np.arange(deck.size), suits)
+    suit = np.arange(deck.size) % suits
     there = np.isin(np.arange(deck.size), board)
     held = np.bincount(suit[there], minlength=suits)
     dead = np.flatnonzero(held + to_come + 2 < 5)
@@ -262,9 +234,9 @@ def same_cards(
             groups.append([one])
     same = np.arange(deck.size)
     for group in groups:
-        free = np.flatnonzero(np.isin(suit, group) & ~there)
-        for each in np.unique(rank[free]):
-            same[free[rank[free] == each]] = free[rank[free] == each].min()
+        first: dict[int, int] = {}
+        for card in np.flatnonzero(np.isin(suit, group) & ~there).tolist():
+            same[card] = first.setdefault(card // suits, card)
     return same
 
 

@@ -188,7 +188,9 @@ class _Item:
     def read(self) -> tuple[Hands, float]:
         """What makes the array of the item's hands, and their weight."""
         body, colon, weight_text = self.token.partition(":")
-        weight = self._weight(weight_text, len(body) + 1) if colon else 1.0
+        weight_text = weight_text if colon else "1"
+        if not _WEIGHT.fullmatch(weight_text) or not 0 <= (weight := float(weight_text)) <= 1:
+            self._fail(len(body) + 1, weight_text, "a weight must be a number between 0 and 1")
         if body.lower() in _EVERYTHING:
             return lambda: np.arange(self.deck.num_hands), weight
         if not body:
@@ -230,11 +232,6 @@ class _Item:
     def unclosed(self) -> NoReturn:
         """Raise the error of a group without an end."""
         self._fail(0, self.token, f"this group has no end; write {self.end} after its hands")
-
-    def _weight(self, text: str, at: int) -> float:
-        if not _WEIGHT.fullmatch(text) or not 0 <= float(text) <= 1:
-            self._fail(at, text, "a weight must be a number between 0 and 1")
-        return float(text)
 
     def _hand(self, body: str) -> list[int]:
         cards: list[int] = []
@@ -314,16 +311,23 @@ def class_at(deck: Deck, row: int, column: int) -> tuple[str, npt.NDArray[np.int
 def _format(weights: npt.NDArray[np.float64], deck: Deck) -> str:
     if (weights == weights[0]).all():
         return f"random{_suffix(float(weights[0]))}"
-    items: list[str] = []
     single: list[int] = []
-    pairs = [(rank, rank) for rank in range(deck.num_ranks)]
-    items += _runs(_uniform(pairs, "p", weights, deck, single), deck)
+
+    def row(classes: list[tuple[int, int]], kind: str, high: str = "") -> list[str]:
+        """The items of classes with one weight; hands of the others go to ``single``."""
+        found: list[float] = []
+        for ranks in classes:
+            hands = class_hands(*ranks, kind, deck)
+            alike = len(set(weights[hands].tolist())) < 2
+            found.append(float(weights[hands][:1].sum()) if alike else 0.0)
+            if not alike:
+                single.extend(np.sort(hands).tolist())
+        return _runs(found, deck, high)
+
+    items = row([(rank, rank) for rank in range(deck.num_ranks)], "p")
     for high in reversed(range(1, deck.num_ranks)):
-        row = [(high, low) for low in range(high)]
-        suited, offsuit = (
-            _runs(_uniform(row, kind, weights, deck, single), deck, deck.ranks[high])
-            for kind in "so"
-        )
+        classes = [(high, low) for low in range(high)]
+        suited, offsuit = (row(classes, kind, deck.ranks[high]) for kind in "so")
         items += [item.replace("?", "") for item in suited if item in offsuit]
         items += [item.replace("?", "s") for item in suited if item not in offsuit]
         items += [item.replace("?", "o") for item in offsuit if item not in suited]
@@ -331,25 +335,6 @@ def _format(weights: npt.NDArray[np.float64], deck: Deck) -> str:
         if weights[hand]:
             items.append(deck.hand_name(hand) + _suffix(float(weights[hand])))
     return ",".join(items)
-
-
-def _uniform(
-    classes: list[tuple[int, int]],
-    kind: str,
-    weights: npt.NDArray[np.float64],
-    deck: Deck,
-    single: list[int],
-) -> list[float]:
-    """The one weight of each class, 0 where its hands differ: those hands go to ``single``."""
-    answer: list[float] = []
-    for high, low in classes:
-        hands = class_hands(high, low, kind, deck)
-        values = weights[hands]
-        alike = bool((values == values[:1]).all())
-        answer.append(float(values[0]) if alike and len(values) else 0.0)
-        if not alike:
-            single.extend(int(hand) for hand in np.sort(hands))
-    return answer
 
 
 def _runs(weights: list[float], deck: Deck, high: str = "") -> list[str]:

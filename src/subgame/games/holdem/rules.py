@@ -19,11 +19,10 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from subgame.errors import SubgameError
-from subgame.games.holdem.bets import STREETS, BetSizes, Size
+from subgame.games.holdem.bets import STREETS, BetSizes, Size, street_number
 from subgame.games.holdem.chips import Chips, exact, tidy, unit_of
 
 NOBODY = -1
-_NUMBERS = {street: number for number, street in enumerate(STREETS)}
 _RAISE = re.compile(r"r(\d{1,15}(?:\.\d{1,9})?)")
 _ACTIONS = re.compile(r"[^\s,/]\d*(?:\.\d+)?")
 
@@ -54,12 +53,7 @@ class NoLimit:
     rake_cap: float = math.inf  # the most chips of it
 
     def __post_init__(self) -> None:
-        for street in (self.street, self.last):
-            if street not in STREETS:
-                raise SubgameError(
-                    f"There is no street '{street}'; the streets are {', '.join(STREETS)}."
-                )
-        if self.last == STREETS[0] or STREETS.index(self.street) > self.last_street:
+        if not street_number(self.street) <= street_number(self.last) > 0:
             raise SubgameError(
                 f"A hand that starts on the {self.street} cannot have its last street on the "
                 f"{self.last}; the last street must be the flop or later."
@@ -97,8 +91,9 @@ class NoLimit:
     @property
     def last_street(self) -> int:
         """The last street, as an index into STREETS."""
-        return _NUMBERS[self.last]
+        return STREETS.index(self.last)
 
+    @lru_cache(maxsize=256)  # noqa: B019, rules are few
     def start(self) -> Betting:
         """The hand before its first action, blinds posted."""
         half = self.half
