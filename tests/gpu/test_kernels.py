@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra
 import numpy_triton  # noqa: E402
 
 from subgame.bench.gpu import agreement as check_agreement  # noqa: E402
-from subgame.bench.gpu import check  # noqa: E402
+from subgame.bench.gpu.measure import Scale  # noqa: E402
 from subgame.engines.contract import Mode, Regrets  # noqa: E402
 from subgame.engines.rounding import WIDTH  # noqa: E402
 from subgame.engines.torch.batch import RangeBatch  # noqa: E402
@@ -133,7 +133,7 @@ def imagined(bets: str, storage: Storage) -> RangeBatch:
 
 @pytest.mark.usefixtures("triton")
 @pytest.mark.parametrize(
-    ("bets", "storage"), [(holdem.spots.NLTH_BETS, "float32"), (check.TWO_SIZES, "int16")]
+    ("bets", "storage"), [(holdem.spots.NLTH_BETS, "float32"), (Scale.two_sizes, "int16")]
 )
 def test_addresses_of_the_largest_trees(bets: str, storage: Storage) -> None:
     """More than 2^32 numbers a block: the first and last programs of every kernel, both ways."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from rich.text import Text
 
@@ -18,7 +19,6 @@ from subgame.cli.common import (
     next_steps,
     opt,
     save_files,
-    stderr,
     stdout,
     table,
 )
@@ -78,12 +78,13 @@ def reproduce_command(
         raise did_you_mean("reproduction", key, KEYS)
     _check_folder(out)
     chosen = dict(_named(each) for each in setting or ())
-    KEYS[key].options(quick, seed, budget, keep, chosen)
+    asked: dict[str, Any] = {"budget": budget, "keep": keep, "chosen": chosen}
+    KEYS[key].options(quick, seed, **asked)
     if not quick and budget is None and "second" not in KEYS[key].takes:
         announce(f"{key} takes {KEYS[key].takes}. With --quick it takes less than a minute.")
     with Meter(key) as meter:
         warm_up(meter, "cfr")
-        report = KEYS[key].run(quick, seed, meter.sharing(), budget, keep, chosen)
+        report = KEYS[key].run(quick, seed, meter.sharing(), **asked)
     if json:
         emit(report.as_dict())
     else:
@@ -91,7 +92,7 @@ def reproduce_command(
     written: list[Path] = []
     failure = save_files((out, lambda folder: written.extend(report.save(folder))))
     for file in written:
-        stderr().print(f"Wrote {file}", style="dim", markup=False, soft_wrap=True)
+        announce(f"Wrote {file}")
     finish(failure)
 
 

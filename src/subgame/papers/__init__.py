@@ -66,20 +66,13 @@ class Reproduction:
     """The function of the module."""
 
     def run(
-        self,
-        quick: bool = False,
-        seed: int = 0,
-        progress: Progress | None = None,
-        budget: float | None = None,
-        keep: Path | None = None,
-        chosen: Mapping[str, str] | None = None,
+        self, quick: bool = False, seed: int = 0, progress: Progress | None = None, **asked: Any
     ) -> Report:
         """Run it. `progress` is called with the current step and the share of the work done.
 
-        What a long run has found so far goes to the file `keep`, from which it is resumed.
-        `chosen` are values for some of its `choices`.
+        What else is `asked` for are arguments of `options`.
         """
-        options = self.options(quick, seed, budget, keep, chosen)
+        options = self.options(quick, seed, **asked)
 
         from subgame.solve.solver import whole_solves
 
@@ -95,7 +88,7 @@ class Reproduction:
             what=self.what,
             rows=found.rows,
             data=found.data,
-            command=command(self.key, quick, seed, budget, chosen or {}),
+            command=command(self.key, quick, seed, options),
             seed=seed,
             settings={**found.settings, "quick": quick},
             notes=notes_of(module),
@@ -110,7 +103,11 @@ class Reproduction:
         keep: Path | None = None,
         chosen: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """The options of the experiment's function; an error if one cannot be given."""
+        """The options of the experiment's function; an error if one cannot be given.
+
+        What a long run has found so far goes to the file `keep`, from which it is resumed.
+        `chosen` are values for some of its `choices`.
+        """
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise ArgumentError("seed", f"must be a whole number of at least 0, not {seed}.")
         options: dict[str, Any] = self._choice(chosen or {})

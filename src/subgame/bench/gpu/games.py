@@ -269,12 +269,10 @@ def check(
     names: tuple[str, ...] = NAMES,
     long: tuple[str, ...] = TIMED,
     at: tuple[str, str] = ("leduc", "after round 1"),
-    seed: int | None = None,
 ) -> Json:
     """Every game, schedule and gadget, and how long iterations take."""
-    seed = fresh() if seed is None else seed
+    seed, found = fresh(), dict[str, Json]()
     rng = np.random.default_rng(seed)
-    found: Json = {}
     names = (*names, f"random(seed={rng.integers(10**6)}, ragged=true)")
     out: Json = {"seed": seed, "worst": 0.0, "games": found}
     for name in names:
