@@ -22,10 +22,10 @@ from subgame.bench.gpu.measure import Scale  # noqa: E402
 from subgame.engines.contract import Mode, Regrets  # noqa: E402
 from subgame.engines.rounding import WIDTH  # noqa: E402
 from subgame.engines.torch.batch import RangeBatch  # noqa: E402
-from subgame.engines.torch.layout import SEGMENT, Hands, Level, betting  # noqa: E402
+from subgame.engines.torch.layout import SEGMENT, Hands, Level, Tables, betting  # noqa: E402
 from subgame.engines.torch.memory import Needs  # noqa: E402
 from subgame.engines.torch.storage import Storage  # noqa: E402
-from subgame.engines.torch.torch_ops import Place, Tables  # noqa: E402
+from subgame.engines.torch.torch_ops import Place  # noqa: E402
 from subgame.engines.torch.traversal import Sweep  # noqa: E402
 from subgame.games import holdem  # noqa: E402
 from subgame.tree.ranges.betting_tree import grow  # noqa: E402
@@ -97,7 +97,7 @@ def imagined(bets: str, storage: Storage) -> RangeBatch:
         kinds = {name: np.int32 if name == "above" else np.int16 for name in shapes}
         none = {name: np.broadcast_to(kinds[name](0), shape) for name, shape in shapes.items()}
         held = np.full(size.units, size.wide)
-        hands = Hands(size.wide, held, held, **none)  # type: ignore[arg-type]
+        hands = Hands(size.wide, held, held, Tables(**none))
         segments = np.array(
             [(k, min(k + SEGMENT, size.units)) for k in range(0, size.units, SEGMENT)]
         )

@@ -121,10 +121,9 @@ class RangeBatch(EngineBase, Traversals):
             for level, place in zip(levels, before, strict=True)
         ]
         one, two = places[0].tables
-        mine = self._own(one.above)
-        yours = mine if two.above is one.above else self._own(two.above)
-        both = one._replace(above=mine), two._replace(above=yours)
-        places[0] = places[0]._replace(tables=both)
+        mine = one._replace(above=self._own(one.above))
+        yours = mine if two is one else two._replace(above=self._own(two.above))
+        places[0] = places[0]._replace(tables=(mine, yours))
         limit = self.limit if memory_limit is None else parse_bytes(memory_limit)
         needs = replace(
             self.needs,

@@ -333,7 +333,7 @@ def seat(
             if grouping is None:
                 continue
             twin = out.get((s, 0))
-            if p == 1 and twin and place.tables[0].above is place.tables[1].above:
+            if p == 1 and twin and place.tables[0] is place.tables[1]:
                 seats = twin.seats
             else:
                 seats = Seats(_places(buckets, s + top, p, level), root, grouping.count, device)
