@@ -17,11 +17,10 @@ from subgame.cli.common import (
     check_writable,
     emit,
     load_game,
-    number_text,
     opt,
     stdout,
-    table,
 )
+from subgame.cli.console import number_text, table
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError

@@ -1,4 +1,4 @@
-"""Shared by all commands: options, consoles, JSON, progress, files and games by name."""
+"""Shared by all commands: options, consoles, JSON, files and games by name."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from subgame.errors import ArgumentError, SubgameError, check_regular
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
     from subgame.games.base import Game
 
@@ -138,9 +136,13 @@ def _console(file: Any) -> Console:
     return SafeConsole(file=file, highlight=False, width=None if narrow else WIDTH)
 
 
-def emit(answer: Mapping[str, Any]) -> None:
-    """Print one JSON object: the whole output of a command with ``--json``."""
-    print(json.dumps(finite(answer), allow_nan=False))
+def emit(answer: Mapping[str, Any], out: Path | None = None) -> None:
+    """Print one JSON object: the whole output of a command with ``--json``.
+
+    It names the file `out`, where one was saved.
+    """
+    named = {} if out is None else {"out": str(out)}
+    print(json.dumps(finite({**answer, **named}), allow_nan=False))
 
 
 def finite(value: Any) -> Any:
@@ -186,85 +188,6 @@ def iterations_text(count: int) -> str:
     ('1 iteration', '1,234 iterations')
     """
     return f"{count:,} iteration{'' if count == 1 else 's'}"
-
-
-def strategy_table(
-    rows: Iterable[tuple[int, str, Mapping[str, float]]],
-    plays: str,
-    left: int = 0,
-    what: str = "more infosets",
-) -> Table:
-    """Rows of a strategy: player, infoset, probabilities; and how many are `left` out."""
-    from rich.text import Text
-
-    made = table("player", "infoset", plays, numbers=["player"])
-    for p, name, row in rows:
-        made.add_row(str(p), Text(one_line(name)), row_text(row))
-    if left > 0:
-        made.caption = Text(f"… and {left:,} {what}", style="dim")
-    return made
-
-
-def number_text(number: float) -> str:
-    """A value in six digits; a rounding error is shown as zero.
-
-    >>> number_text(-1 / 18), number_text(3e-17)
-    ('-0.0555556', '0')
-    """
-    return f"{0.0 if abs(number) < 1e-12 else number:.6g}"
-
-
-def row_text(probabilities: Mapping[str, float]) -> Text:
-    """The actions of an infoset with their probabilities, the likely ones in bold."""
-    from rich.text import Text
-
-    text = Text()
-    for action, probability in probabilities.items():
-        style = "bold" if probability > 0.5 else "dim" if probability < 0.005 else ""
-        text.append(f"{one_line(action)} {probability:.3f}", style=style)
-        text.append("   ")
-    text.rstrip()
-    return text
-
-
-def one_line(name: str) -> str:
-    """A name of an infoset or action without line breaks, which OpenSpiel's have.
-
-    >>> one_line("P0 hand: 1 2\\nPoints: 0")
-    'P0 hand: 1 2 / Points: 0'
-    """
-    return " / ".join(part for part in name.splitlines() if part) or "(empty)"
-
-
-def table(*columns: str, title: str | None = None, numbers: Iterable[str] = ()) -> Table:
-    """A table in our style; the columns named in `numbers` are aligned to the right."""
-    from rich import box
-    from rich.table import Table
-
-    made = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold")
-    right = set(numbers)
-    for column in columns:
-        made.add_column(column, justify="right" if column in right else "left")
-    return made
-
-
-def change_text(before: float, after: float) -> str:
-    """How an exploitability has changed."""
-    change = after - before
-    return "lower" if change < -1e-12 else "higher" if change > 1e-12 else "no change"
-
-
-def next_steps(console: Console, steps: Iterable[tuple[str, str]]) -> None:
-    """Print commands to try next, each with what it does."""
-    from rich.text import Text
-
-    listed = list(steps)
-    width = min(60, max(len(command) for command, _ in listed))
-    console.print()
-    console.print(Text("Where to go next", style="bold"))
-    for command, what in listed:
-        line = Text.assemble((f"  {command:<{width}}", "cyan"), (f"  # {what}", "dim"))
-        console.print(line, soft_wrap=True)
 
 
 # Games and files -----------------------------------------------------------------------------

@@ -19,8 +19,8 @@ from subgame.cli.common import (
     load_game,
     opt,
     stdout,
-    table,
 )
+from subgame.cli.console import table
 from subgame.cli.match import GameOption, HandsOption, show_result
 from subgame.cli.options import SeedOption, grouped
 from subgame.cli.progress import Meter

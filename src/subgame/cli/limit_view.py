@@ -13,16 +13,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from subgame.cli.common import (
-    SAVED,
+from subgame.cli.common import SAVED, seconds_text
+from subgame.cli.console import (
+    Facts,
     change_text,
     next_steps,
     number_text,
     one_line,
-    seconds_text,
     strategy_table,
 )
-from subgame.cli.console import Facts
 from subgame.cli.line import PLACE, Line
 from subgame.cli.progress import Meter
 from subgame.refine.report import compared

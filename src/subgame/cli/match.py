@@ -24,8 +24,8 @@ from subgame.cli.common import (
     opt,
     option,
     stdout,
-    table,
 )
+from subgame.cli.console import table
 from subgame.cli.options import SeedOption, grouped
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError

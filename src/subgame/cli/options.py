@@ -20,6 +20,8 @@ from subgame.cli.common import (
     MemoryOption,
     SecondsOption,
     StrategyArgument,
+    check_device,
+    check_least,
     check_picture,
     check_readable,
     check_saved,
@@ -113,12 +115,20 @@ class Place:
     device: DeviceOption = "cpu"
     memory_limit: MemoryOption = "8GiB"
 
+    def check(self) -> None:
+        """Refuse a device that is not available, before any work is done."""
+        check_device(self.device)
+
 
 @dataclass(frozen=True)
 class ThreadedPlace(Place):
     """Where a command on hold'em runs."""
 
     threads: int | None = opt(None, "N", "Number of CPU threads in hold'em.", "all")
+
+    def check(self) -> None:
+        check_least("threads", self.threads)
+        check_device(self.device, self.threads)
 
 
 @dataclass(frozen=True)

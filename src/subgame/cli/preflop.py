@@ -16,7 +16,6 @@ from subgame.cli.common import (
     complete_device,
     emit,
     iterations_text,
-    next_steps,
     option,
     stdout,
 )
@@ -201,6 +200,7 @@ def _print(found: Found, tree: Tree, line: str) -> None:
     from rich.text import Text
 
     from subgame.cli import hand_grid
+    from subgame.cli.console import next_steps
     from subgame.solve.lines import is_all_in
     from subgame.solve.preflop import SEATS
 

@@ -15,8 +15,6 @@ from subgame.cli.common import (
     GAME_HELP,
     SAVED,
     SecondsOption,
-    check_device,
-    check_least,
     check_player,
     check_spot,
     completing,
@@ -34,7 +32,6 @@ from subgame.cli.options import Given, PlayerOption, Plotted, ThreadedPlace, che
 from subgame.cli.progress import (
     Meter,
     check_range_schedule,
-    compile_game,
     range_memory,
     warm_up,
     warm_up_ranges,
@@ -228,8 +225,7 @@ def refine_command(
         option = "--plot" if output.out is None else "--out"
         raise SubgameError(f"{option} needs a single technique, not several.")
     output.check()
-    check_least("threads", place.threads)
-    check_device(place.device, place.threads)
+    place.check()
 
     import subgame as sg
 
@@ -242,7 +238,8 @@ def refine_command(
             meter.game = str(rules)
             if isinstance(rules, sg.holdem.Holdem):
                 _check_holdem(gadgets, schedule)
-            rough = given.read(compile_game(rules, place.memory_limit, meter))
+            limit = place.memory_limit
+            rough = given.read(sg.compile(rules, memory_limit=limit, progress=meter.histories))
         subgames = sg.cut(rough.tree, places(rough.tree, at))
         _prepare(rough.tree, subgames, gadgets, schedule, place, meter)
         found = []

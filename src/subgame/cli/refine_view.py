@@ -15,16 +15,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from subgame.cli.common import (
+from subgame.cli.common import seconds_text
+from subgame.cli.console import (
+    Facts,
     change_text,
     next_steps,
     number_text,
     one_line,
-    seconds_text,
     strategy_table,
     table,
 )
-from subgame.cli.console import Facts
 from subgame.cli.line import PLACE, Line
 from subgame.errors import SubgameError
 from subgame.refine.report import kept_text

@@ -233,7 +233,7 @@ def _write(found: Table, mean: dict[str, Any], how: Reporting, title: str, said:
 
 
 def _print(found: Table, mean: dict[str, Any]) -> None:
-    from subgame.cli.common import table
+    from subgame.cli.console import table
 
     left_out = {"weight", "iterations", "seconds", "pairs", "straight", "exploitability_percent"}
     columns = [name for name in found.columns if name not in left_out]

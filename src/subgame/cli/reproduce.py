@@ -16,12 +16,11 @@ from subgame.cli.common import (
     completing,
     emit,
     finish,
-    next_steps,
     opt,
     save_files,
     stdout,
-    table,
 )
+from subgame.cli.console import next_steps, table
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter, warm_up
 from subgame.errors import SubgameError, did_you_mean

@@ -24,17 +24,16 @@ from subgame.cli.common import (
     emit,
     finish,
     load_game,
-    next_steps,
     opt,
     save_files,
     seconds_text,
     stdout,
-    table,
 )
+from subgame.cli.console import next_steps, table
 from subgame.cli.limit import LEAST_ROLLOUTS, Limit, Where, refuse_holdem
 from subgame.cli.line import Line
 from subgame.cli.options import Given, grouped
-from subgame.cli.progress import Meter, compile_game, warm_up
+from subgame.cli.progress import compiled, warm_up
 from subgame.errors import SubgameError
 
 if TYPE_CHECKING:
@@ -114,8 +113,7 @@ def train_command(
     training = Training(**vars(learning) | {"layers": hidden, "seed": seed})
     data = sg.Rollouts(rollouts, seed)
     torch()
-    with Meter(str(rules)) as meter:
-        tree = compile_game(rules, memory_limit, meter)
+    with compiled(rules, memory_limit) as (meter, tree):
         rough = given.read(tree)
         warm_up(meter, "lp")
         limit = Limit.made(tree, rough, where, data, meter)
@@ -139,21 +137,19 @@ def train_command(
             "layers": learning.layers,
         }
         failure = save_files((out, lambda path: sg.save_leaf_networks(networks, path, notes)))
-    took = time.perf_counter() - began
+    took, saved = time.perf_counter() - began, None if failure else out
     if json:
-        emit(
-            {
-                "game": tree.game,
-                "limit": [each.name for each in limit.subgames],
-                **made,
-                "layers": hidden,
-                "networks": [_told(each) for each in networks],
-                "seconds": took,
-                **({} if failure else {"out": str(out)}),
-            }
-        )
+        answer = {
+            "game": tree.game,
+            "limit": [each.name for each in limit.subgames],
+            **made,
+            "layers": hidden,
+            "networks": [_told(each) for each in networks],
+            "seconds": took,
+        }
+        emit(answer, saved)
     else:
-        _show(stdout(), networks, tree.game, Line.of(context), None if failure else out, took)
+        _show(stdout(), networks, tree.game, Line.of(context), saved, took)
     finish(failure)
 
 
