@@ -86,16 +86,12 @@ def part_whole(scale: Scale) -> Json:
         for cfr in both:
             advance(cfr, plan, 11, 1)
         for p in (0, 1):
+            real = [place.tables[p].above >= 0 for place in sides[0].places]
             for field in ("regret", "average"):
-                pairs = zip(
-                    getattr(plain[p], field).blocks,
-                    getattr(fused[p], field).blocks,
-                    sides[0].places,
-                    strict=True,
-                )
+                one, two = (getattr(pair[p], field).blocks for pair in (plain, fused))
                 found[f"{name}, {field} {p}"] = max(
-                    float(((a - b) * (place.tables[p].above >= 0)).abs().max() / a.abs().max())
-                    for a, b, place in pairs
+                    float(((a - b) * here).abs().max() / a.abs().max())
+                    for a, b, here in zip(one, two, real, strict=True)
                 )
             if name == "dcfr":
                 a, b = (e.respond(p, e.plan(1 - p, plain[1 - p].average)).roots for e in sides)
