@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from subgame.cli.common import JsonOption, announce, argument, emit, opt, stdout
+from subgame.cli.arguments import JsonOption, argument, opt
+from subgame.cli.common import announce, emit, stdout
 from subgame.cli.options import grouped
 from subgame.errors import SubgameError, did_you_mean
 

@@ -9,16 +9,9 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from subgame.cli.common import (
-    JsonOption,
-    argument,
-    check_least,
-    check_saved,
-    emit,
-    opt,
-    seconds_text,
-    stdout,
-)
+from subgame.cli.arguments import JsonOption, argument, opt
+from subgame.cli.checks import check_least, check_saved
+from subgame.cli.common import emit, seconds_text, stdout
 from subgame.cli.options import ThreadedPlace, grouped
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError, human_bytes

@@ -1,4 +1,4 @@
-"""Shared by all commands: options, consoles, JSON, files and games by name."""
+"""Shared by all commands: consoles, JSON, files and games by name."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, field
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from subgame import _interrupt
-from subgame.errors import ArgumentError, SubgameError, check_regular
+from subgame.errors import SubgameError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,97 +24,6 @@ WIDTH = 100
 """Columns where stdout is not a terminal."""
 SAVED = ".safetensors"
 """The suffix of saved strategies."""
-
-GAME_HELP = (
-    "A name such as leduc, with or without parameters: 'liars-dice(dice=1, faces=5)'; "
-    "openspiel:NAME for a game of OpenSpiel; a Gambit file FILE.efg; or a game of your own in a "
-    "Python file: FILE.py:CLASS."
-)
-
-
-def option(
-    metavar: str | None,
-    help: str,
-    shown: str | bool = True,
-    *,
-    name: str | None = None,
-    **more: Any,
-) -> Any:
-    """An option of Typer's; its name is that of the parameter unless one is given."""
-    names = [] if name is None else [name]
-    return typer.Option(*names, metavar=metavar, help=help, show_default=shown, **more)
-
-
-def opt(default: Any, *about: Any, **more: Any) -> Any:
-    """The default of a parameter or field that is an option of a command; see `option`."""
-    return field(default=default, metadata={"typer": option(*about, **more)})
-
-
-def argument(metavar: str, help: str, default: Any = MISSING, **more: Any) -> Any:
-    """The same for an argument of a command; without a default it must be given."""
-    more = {"show_default": False, **more}
-    return field(
-        default=default, metadata={"typer": typer.Argument(metavar=metavar, help=help, **more)}
-    )
-
-
-def completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """For the shell: the names that begin as a word does. They are found when they are needed."""
-
-    def complete(incomplete: str) -> list[str]:
-        return [name for name in names() if name.startswith(incomplete)]
-
-    return complete
-
-
-def _games() -> list[str]:
-    from subgame import games
-
-    return games.names()
-
-
-def game_argument(help: str) -> Any:
-    """The argument GAME of a command."""
-    complete = completing(_games)
-    return typer.Argument(metavar="GAME", help=help, show_default=False, autocompletion=complete)
-
-
-GameArgument = Annotated[str, game_argument(GAME_HELP)]
-StrategyArgument = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="STRATEGY",
-        help="A file saved by solve --out, a JSON file {infoset: {action: probability}}, "
-        "or the word uniform or random.",
-        show_default=False,
-    ),
-]
-BlueprintOption = Annotated[str | None, option("NAME", "Use a strategy that comes with the game.")]
-SecondsOption = Annotated[float | None, option("S", "Stop after S seconds in total.")]
-JsonOption = Annotated[
-    bool, option(None, "Print one JSON object instead of tables.", name="--json")
-]
-DEVICE_HELP = (
-    "cpu, cuda (cuda:1 is the second GPU) or torch, which runs the GPU code on the CPU. A GPU is "
-    "faster for large games. cuda and torch need PyTorch: pip install 'subgame\\[gpu]'."
-)
-
-
-complete_device = completing(lambda: ("cpu", "cuda", "torch"))
-DeviceOption = Annotated[str, option("NAME", DEVICE_HELP, autocompletion=complete_device)]
-
-
-def check_memory(text: str) -> str:
-    """Refuse a --memory-limit that is no number of bytes, before any work is done."""
-    from subgame.memory import parse_bytes
-
-    parse_bytes(text)
-    return text
-
-
-MemoryOption = Annotated[
-    str, option("BYTES", "Refuse games that need more, such as 500MB.", callback=check_memory)
-]
 
 
 # Output --------------------------------------------------------------------------------------
@@ -198,48 +106,6 @@ def load_game(text: str) -> Game:
     return sg.games.load(text)
 
 
-def check_writable(option: str, path: Path | None) -> None:
-    """Refuse a file that cannot be written, before any work is done."""
-    if path is None:
-        return
-    folder = path.parent
-    reasons = {
-        "it is a folder": path.is_dir(),
-        f"there is no folder {folder}": not folder.exists(),
-        f"{folder} is not a folder": not folder.is_dir(),
-        "it is not a regular file": path.exists() and not path.is_file(),
-        "it is write-protected": not os.access(path if path.exists() else folder, os.W_OK),
-    }
-    for reason, applies in reasons.items():
-        if applies:
-            raise SubgameError(f"{option} {path} cannot be written: {reason}.")
-
-
-def check_device(device: str, threads: int | None = None) -> None:
-    """Refuse a device that is not available, before any work is done."""
-    from subgame.engines.devices import CPU
-    from subgame.engines.devices import check_device as check
-
-    if check(device) != CPU:
-        from subgame.engines.torch import pick_device
-
-        if threads is not None:
-            raise SubgameError(f"--threads only applies to the device cpu, not to {device}.")
-        pick_device(device)
-
-
-def check_picture(option: str, path: Path | None) -> None:
-    """Refuse what `check_writable` refuses, and a name that is not that of a picture."""
-    check_writable(option, path)
-    if path is not None:
-        from matplotlib.backend_bases import FigureCanvasBase
-
-        if path.suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
-            raise SubgameError(
-                f"{option} needs a file name that ends in .png, .svg or .pdf, not {path.name}."
-            )
-
-
 def picture(
     plot: Callable[[Any], object], size: tuple[float, float], layout: Any = None
 ) -> Callable[[Path], None]:
@@ -279,23 +145,6 @@ def finish(failure: SubgameError | None, *stopped: str) -> None:
         raise typer.Exit(_interrupt.CODE)
 
 
-def check_saved(option: str, path: Path | None) -> None:
-    """Refuse what `check_writable` refuses, and a name with another suffix."""
-    check_writable(option, path)
-    if path is not None and path.suffix != SAVED:
-        raise SubgameError(f"{option} needs a file name that ends in {SAVED}, not {path.name}.")
-
-
-def check_readable(option: str, path: Path | None, wanted: str) -> None:
-    """Refuse a file that cannot be read, before any work is done."""
-    if path is None:
-        return
-    try:
-        check_regular(path, wanted, math.inf)
-    except SubgameError as error:
-        raise SubgameError(f"{option}: {error}") from None
-
-
 def check_spot(path: Path) -> None:
     """Refuse a saved spot that cannot be read, before any work is done."""
     from subgame.games.holdem.spots import SAVED
@@ -304,19 +153,7 @@ def check_spot(path: Path) -> None:
     read_tensors(path, SAVED)
 
 
-def check_least(name: str, given: int | None, least: int = 1) -> None:
-    """Refuse a number that is too small."""
-    if given is not None and given < least:
-        raise ArgumentError(name, f"must be a whole number of at least {least}, not {given}.")
-
-
 def check_form(csv: object, json: bool) -> None:
     """Refuse two forms of output at once."""
     if csv and json:
         raise SubgameError("--csv and --json cannot be given together; choose one form.")
-
-
-def check_player(player: int | None) -> None:
-    """Refuse a player other than 0 and 1."""
-    if player not in (None, 0, 1):
-        raise ArgumentError("player", f"must be 0 or 1, not {player}.")

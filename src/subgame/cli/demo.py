@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from subgame.cli.common import JsonOption, announce, emit, seconds_text, stdout
+from subgame.cli.arguments import JsonOption
+from subgame.cli.common import announce, emit, seconds_text, stdout
 from subgame.cli.console import next_steps, number_text, table
 from subgame.cli.progress import Meter, warm_up
 

@@ -11,19 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import typer
 
-from subgame.cli.common import (
-    DEVICE_HELP,
-    SAVED,
-    check_device,
-    check_least,
-    check_memory,
-    check_spot,
-    complete_device,
-    finish,
-    iterations_text,
-    opt,
-    save_files,
-)
+from subgame.cli.arguments import DEVICE_HELP, check_memory, complete_device, opt
+from subgame.cli.checks import check_device, check_least
+from subgame.cli.common import SAVED, check_spot, finish, iterations_text, save_files
 from subgame.cli.endgame_options import Keeping, Looking
 from subgame.cli.line import Line
 from subgame.cli.options import grouped

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from subgame.cli.common import JsonOption, emit, stdout
+from subgame.cli.arguments import JsonOption
+from subgame.cli.common import emit, stdout
 from subgame.cli.console import next_steps, table
 
 if TYPE_CHECKING:

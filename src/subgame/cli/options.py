@@ -13,23 +13,24 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
-from subgame.cli.common import (
-    BlueprintOption,
+from subgame.cli.arguments import (
     DeviceOption,
     JsonOption,
     MemoryOption,
     SecondsOption,
-    StrategyArgument,
+    argument,
+    opt,
+    option,
+)
+from subgame.cli.checks import (
     check_device,
     check_least,
     check_picture,
     check_readable,
     check_saved,
     check_writable,
-    opt,
-    option,
-    picture,
 )
+from subgame.cli.common import picture
 from subgame.errors import SubgameError
 
 if TYPE_CHECKING:
@@ -135,8 +136,13 @@ class ThreadedPlace(Place):
 class Given:
     """The strategy that a command is given."""
 
-    strategy: StrategyArgument = None
-    blueprint: BlueprintOption = None
+    strategy: str | None = argument(
+        "STRATEGY",
+        "A file saved by solve --out, a JSON file {infoset: {action: probability}}, "
+        "or the word uniform or random.",
+        None,
+    )
+    blueprint: str | None = opt(None, "NAME", "Use a strategy that comes with the game.")
     seed: SeedOption = 0
 
     def check(self) -> None:

@@ -6,19 +6,9 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from subgame.cli.common import (
-    DEVICE_HELP,
-    JsonOption,
-    check_device,
-    check_form,
-    check_least,
-    check_memory,
-    complete_device,
-    emit,
-    iterations_text,
-    option,
-    stdout,
-)
+from subgame.cli.arguments import DEVICE_HELP, JsonOption, check_memory, complete_device, option
+from subgame.cli.checks import check_device, check_least
+from subgame.cli.common import check_form, emit, iterations_text, stdout
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter, range_memory
 from subgame.errors import SubgameError, human_bytes

@@ -9,17 +9,8 @@ from typing import Any
 
 from rich.text import Text
 
-from subgame.cli.common import (
-    JsonOption,
-    announce,
-    argument,
-    completing,
-    emit,
-    finish,
-    opt,
-    save_files,
-    stdout,
-)
+from subgame.cli.arguments import JsonOption, argument, completing, opt
+from subgame.cli.common import announce, emit, finish, save_files, stdout
 from subgame.cli.console import next_steps, table
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter, warm_up

@@ -14,17 +14,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from subgame.cli.common import (
-    GameArgument,
-    completing,
-    emit,
-    finish,
-    load_game,
-    opt,
-    save_files,
-    seconds_text,
-    stdout,
-)
+from subgame.cli.arguments import GameArgument, completing, opt
+from subgame.cli.common import emit, finish, load_game, save_files, seconds_text, stdout
 from subgame.cli.console import Facts, next_steps, number_text, strategy_table
 from subgame.cli.line import PLACE, Line
 from subgame.cli.options import Place, Plotted, SeedOption, Stop, check_exact, grouped
