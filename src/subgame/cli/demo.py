@@ -167,8 +167,8 @@ def techniques(meter: Meter) -> Section:
             "exploitability_after": found.after.mean,
             "margin": found.margin,
         }
-        more = {"seconds": found.seconds}
-        rows.append({"game": tree.game, "technique": name, **measured, **more})
+        row = {"game": tree.game, "technique": name, **measured, "seconds": found.seconds}
+        rows.append(row)
         told = "in the limit" if gadget.refined else "yes" if gadget.is_safe else "no"
         cells = [f"{value:.4f}" for value in measured.values()]
         shown.add_row(name, *cells, seconds_text(found.seconds), Text(told, style="dim"))

@@ -98,9 +98,7 @@ def _check_folder(out: Path | None) -> None:
     """Refuse a folder that cannot be written to, before any work is done."""
     if out is None:
         return
-    near = out
-    while not near.exists() and near != near.parent:
-        near = near.parent
+    near = next(folder for folder in (out, *out.parents) if folder.exists())
     if not near.is_dir():
         raise SubgameError(f"--out {out} cannot be written: {near} is not a folder.")
     if not os.access(near, os.W_OK):

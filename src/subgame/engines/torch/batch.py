@@ -208,7 +208,7 @@ class RangeBatch(EngineBase, Traversals):
     def snapshot(self, regrets: Regrets) -> Regrets:
         """A copy of what is played now. From the host always to the same place: pinning is slow."""
         spare, played = self._spare, regrets._replace(average=None)
-        if spare is None or not all(map(_alike, spare, played)):
+        if spare is None or [*map(_kinds, spare)] != [*map(_kinds, played)]:
             spare = Regrets(*(None if part is None else part.clone() for part in played))
             self._spare = spare if self.boards else None
             return spare
@@ -282,8 +282,7 @@ class RangeBatch(EngineBase, Traversals):
             def once(now: Tensor) -> None:
                 recorded.run(turn, now)
 
-        for t in range(len(rates) - 1):
-            once(rates[t : t + 2])
+        super().repeat(once, rates, key)
         if self.device.type == "cuda":
             self.torch.cuda.synchronize(self.device)  # whoever times it sees what it took
 
@@ -399,9 +398,9 @@ class RangeBatch(EngineBase, Traversals):
         return self.torch.nn.functional.pad(found, (0, missing)) if missing > 0 else found
 
 
-def _alike(one: Blocks | None, other: Blocks | None) -> bool:
-    """Whether both are kept in the same way, or neither is kept."""
-    return one is other if one is None or other is None else one.like(other)
+def _kinds(numbers: Blocks | None) -> list[type] | None:
+    """How they are kept on each street, in buckets or not; None where nothing is kept."""
+    return None if numbers is None else [type(block) for block in numbers.blocks]
 
 
 def room(device: Any, there: int = 0) -> float:
