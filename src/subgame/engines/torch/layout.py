@@ -75,6 +75,13 @@ class Betting:
     def edges(self) -> int:
         return self.rows - self.roots
 
+    def spread(self, above: list[int]) -> list[int]:
+        """[row] what its root has of `above`."""
+        found = above + [-1] * self.edges
+        for node in self.infosets:
+            found[node.first : node.first + node.actions] = [found[node.parent]] * node.actions
+        return found
+
 
 def betting(street: Street) -> tuple[Betting, Betting]:
     """Both players' view of a street."""
