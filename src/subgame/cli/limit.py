@@ -261,7 +261,7 @@ class Limit:
     subgames: Sequence[Subgame]
     values: Mapping[int, Evaluator]
     """The evaluator of the leaves in the player's tree."""
-    offered: Mapping[int, Continuations | None]
+    offered: Mapping[int, Continuations]
     """The continuations of the player's opponent."""
     at: Sequence[str]
     """The limit as it was given."""
@@ -280,11 +280,11 @@ class Limit:
 
         subgames, way = sg.cut(tree, places(tree, where.at)), where.continuations
         players = (0, 1) if where.player is None else (where.player,)
-        offered: dict[int, Continuations | None] = {}
+        offered: dict[int, Continuations] = {}
         for p in players:
             meter.update(f"Computing continuations of player {1 - p}")
             if way == "none":
-                offered[p] = None
+                offered[p] = sg.Continuations.of(blueprint, 1 - p)
             elif way == "all":
                 offered[p] = sg.all_pure(tree, at=subgames, player=1 - p)
             elif way == "self":

@@ -120,10 +120,7 @@ class Found:
             "limit": [subgame.name for subgame in limit.subgames],
             "players": list(limit.players),
             "leaves": leaves,
-            "continuations": {
-                str(p): list(offered.names) if offered is not None else ["blueprint"]
-                for p, offered in limit.offered.items()
-            },
+            "continuations": {str(p): list(each.names) for p, each in limit.offered.items()},
             "schedule": self.solved[0].result.schedule,
             "infosets": limit.tree.num_infosets,
             "infosets_limited": [sequence_limit(each).num_infosets for each in self.solved],
@@ -171,8 +168,7 @@ def _summary(found: Found, leaves: str) -> Table:
         told = "best play instead of the blueprint below the limit"
         add("with best play below", number_text(max(found.best, 0.0)), told)
     for p in found.limit.players:
-        offered = found.limit.offered[p]
-        names = offered.names if offered is not None else ("blueprint",)
+        names = found.limit.offered[p].names
         listed = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
         add(f"continuations of player {1 - p}", f"{len(names):,}", one_line(listed))
     sizes = " and ".join(f"{sequence_limit(each).num_infosets:,}" for each in found.solved)
