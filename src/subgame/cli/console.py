@@ -98,12 +98,11 @@ def change_text(before: float, after: float) -> str:
     return "lower" if change < -1e-12 else "higher" if change > 1e-12 else "no change"
 
 
-def next_steps(console: Console, steps: Iterable[tuple[str, str]]) -> None:
+def next_steps(console: Console, *steps: tuple[str, str]) -> None:
     """Print commands to try next, each with what it does."""
-    listed = list(steps)
-    width = min(60, max(len(command) for command, _ in listed))
+    width = min(60, max(len(command) for command, _ in steps))
     console.print()
     console.print(Text("Where to go next", style="bold"))
-    for command, what in listed:
+    for command, what in steps:
         line = Text.assemble((f"  {command:<{width}}", "cyan"), (f"  # {what}", "dim"))
         console.print(line, soft_wrap=True)

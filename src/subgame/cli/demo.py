@@ -63,17 +63,12 @@ def demo_command(json: JsonOption = False) -> None:
     console.print(Text(f"The demo took {seconds_text(took)}."))
     next_steps(
         console,
-        [
-            ("subgame games", "list all games"),
-            ("subgame solve leduc --target 1e-6", "solve a game yourself"),
-            ("subgame exploit kuhn uniform", "see where a strategy loses most"),
-            (
-                "subgame refine leduc uniform --at 'after round 1'",
-                "improve a strategy in its subgames",
-            ),
-            ("subgame reproduce", "list the papers' experiments"),
-            ("subgame --help", "list all commands"),
-        ],
+        ("subgame games", "list all games"),
+        ("subgame solve leduc --target 1e-6", "solve a game yourself"),
+        ("subgame exploit kuhn uniform", "see where a strategy loses most"),
+        ("subgame refine leduc uniform --at 'after round 1'", "improve a strategy in its subgames"),
+        ("subgame reproduce", "list the papers' experiments"),
+        ("subgame --help", "list all commands"),
     )
 
 

@@ -219,7 +219,7 @@ class Shown:
         elif self.result.stopped != "saved":
             steps.append((f"{again} --out spot.safetensors", "save the solution"))
         if steps:
-            next_steps(console, steps)
+            next_steps(console, *steps)
 
 
 def _noun(action: str, name: str) -> str:

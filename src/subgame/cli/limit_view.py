@@ -155,7 +155,7 @@ def show(console: Console, found: Found, line: Line, leaves: str, out: Path | No
     if out is not None:
         files = shlex.join([line.arguments[0], str(out)])
         steps.append((line.then("exploit", files, PLACE), "see where the strategy loses most"))
-    next_steps(console, steps)
+    next_steps(console, *steps)
 
 
 def _summary(found: Found, leaves: str) -> Table:

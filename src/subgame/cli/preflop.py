@@ -216,4 +216,4 @@ def _print(found: Found, tree: Tree, line: str) -> None:
             which = "all-in" if is_all_in(here.betting, action) else name
             steps.append((f"{again} --line {shlex.quote(deeper)}", f"show the answer to {which}"))
     if steps:
-        next_steps(console, steps[:2])
+        next_steps(console, *steps[:2])

@@ -323,7 +323,7 @@ def _lead_on(
         files = shlex.join([line.arguments[0], str(out)])
         evaluate = line.then("exploit", files, PLACE)
         steps.append((evaluate, "see where it still loses most"))
-    next_steps(console, steps)
+    next_steps(console, *steps)
 
 
 def _not_for_all(found: Refinement) -> Sequence[str]:

@@ -120,9 +120,7 @@ def _list(json: bool) -> None:
     console.print(shown)
     next_steps(
         console,
-        [
-            ("subgame reproduce coin-toss", "run a first one, in a second"),
-            ("subgame reproduce burch2014-fig3 --quick", "run a smaller version of a long one"),
-            ("subgame reproduce burch2014-fig5 --out results", "write files and plots"),
-        ],
+        ("subgame reproduce coin-toss", "run a first one, in a second"),
+        ("subgame reproduce burch2014-fig3 --quick", "run a smaller version of a long one"),
+        ("subgame reproduce burch2014-fig5 --out results", "write files and plots"),
     )

@@ -205,7 +205,7 @@ def _lead_on(
         steps.append((closer, "solve it more accurately"))
         exactly = line.then("solve", game, PLACE, "--schedule lp")
         steps.append((exactly, "solve it exactly (small games only)"))
-    next_steps(console, steps)
+    next_steps(console, *steps)
 
 
 def _nice_target(result: Result) -> str:

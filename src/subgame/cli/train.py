@@ -199,4 +199,4 @@ def _show(
     console.print(Text(f"  Saved as {out} after {seconds_text(took)}."))
     leaves, same = f"--leaves {shlex.quote(str(out))}", ["--blueprint", "--seed", "--memory-limit"]
     solve = line.then("limit", shlex.join(line.arguments), same, leaves)
-    next_steps(console, [(solve, "solve to the depth limit with these values")])
+    next_steps(console, (solve, "solve to the depth limit with these values"))
