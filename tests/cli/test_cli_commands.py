@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 import subgame as sg
-from subgame.cli import bench, common, demo
+from subgame.cli import bench, console, demo
 from subgame.cli.progress import Meter
 from subgame.cli.solve import sparkline
 from subgame.solve.results import Step
@@ -349,8 +349,8 @@ def test_sparkline_bears_anything() -> None:
 
 
 def test_names_are_shown_on_one_line() -> None:
-    assert common.one_line("") == "(empty)"
-    assert "\n" not in common.one_line("a\r\nb\n\nc")
+    assert console.one_line("") == "(empty)"
+    assert "\n" not in console.one_line("a\r\nb\n\nc")
 
 
 # As a program --------------------------------------------------------------------------------

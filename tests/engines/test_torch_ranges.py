@@ -182,7 +182,7 @@ def test_many_roots_are_solved_as_each_alone(schedule: str, learning: bool) -> N
     game = holdem.nlfh(2000, 50, 100, "preflop: 1x / cap 1; flop: 1x / cap 1", "JQKA", "hs")
     engine, ways = TorchRangeEngine(compile_range_tree(game), "cpu"), grow(game)[0].leaves
     level = engine.levels[1]
-    real = level.hands[0].above >= 0
+    real = level.hands[0].tables.above >= 0
     reach = [rng.random((len(ways), *real.shape)) * real for _ in "01"]
 
     def solved(batch: RangeBatch, chosen: list[int], start: list[Any]) -> Any:

@@ -212,7 +212,7 @@ class Device:
             real = of >= 0
             root = np.where(real, np.arange(of.size).reshape(of.shape), 0)
             for k in range(s, 0, -1):
-                root = self.engine.levels[k].hands[p].above.ravel()[root]
+                root = self.engine.levels[k].hands[p].tables.above.ravel()[root]
             held = tree.players[p].reach[root]
             chance = np.broadcast_to(found.weight[:, None], of.shape)
             both = np.bincount(of[real], (held * chance)[real], found.count)

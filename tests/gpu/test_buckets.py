@@ -292,7 +292,7 @@ def test_roots_do_not_meet(entering: bool) -> None:
     tree = compile_range_tree(game)
     engine, roots = TorchRangeEngine(tree, "cpu"), grow(game)[0].leaves
     buckets = Buckets(tree, {"flop": merged(Buckets.lossless(tree), 1, rng)})
-    real = engine.levels[1].hands[0].above >= 0
+    real = engine.levels[1].hands[0].tables.above >= 0
     reach = [rng.random((len(roots), *real.shape)) * real for _ in "01"]
 
     def solved(chosen: list[int], start: list[Any]) -> list[Any]:

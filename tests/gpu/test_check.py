@@ -8,6 +8,7 @@ what is measured.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,9 +32,12 @@ pytest.importorskip("numba", reason="the CPU engine needs Numba")
 import numpy_triton  # noqa: E402
 
 SHORT = Deck("TJQKA", "hs")
-BANDWIDTH = 1e10
 FLOP = holdem.nlfh(200, 50, 100, "preflop: none; flop: 1x / cap 1", "JQKA", "hs")
 TURN = holdem.nlth(2000, 50, 100, "preflop: none; flop: none; turn: 1x / cap 1", "QKA", "chs")
+ENDGAME = holdem.endgame("QsJhThKs", 100, 300, bets="all: 1x / cap 1", deck=SHORT)
+SCALE = measure.Scale(
+    1e10, "cpu", FLOP, TURN, ENDGAME, SHORT, most=10, seconds=0.25, steps=(6, 6), sample=1 << 20
+)
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +79,7 @@ def test_rivers(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(check, "random_ranges", every_hand)
     bets, rng = "all: 1x / cap 1", np.random.default_rng(5)
-    found = check.part_rivers(BANDWIDTH, "cpu", 3, bets, SHORT, 100, seed=5)
+    found = check.part_rivers(replace(SCALE, rivers=3, river_bets=bets, most=34), seed=5)
     boards = [tuple(rng.choice(SHORT.size, 5, replace=False).tolist()) for _ in range(3)]
     points = found["iterations, s, mean, worst, share below 0.5, share below 0.1"]
     for iterations, _, mean, worst, *shares in (points[0], points[-1]):
@@ -92,8 +96,8 @@ def test_rivers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_growth() -> None:
-    ends = (("QsJhThKs", "all: 1x / cap 1"),)
-    found = check.part_growth(BANDWIDTH, "cpu", (2, 4), ("1x / cap 1",), ends, SHORT)
+    scale = replace(SCALE, flops=(2, 4), sizes=("1x / cap 1",), boards=("QsJhThKs",))
+    found = check.part_growth(scale)
     (points,) = found.values()
     assert len(points) == 2 * 2 + 1
     sizes = {(tuple(boards), tuple(actions)): cells for _, boards, actions, cells, *_ in points}
@@ -103,7 +107,7 @@ def test_growth() -> None:
 
 
 def test_turn_holdem() -> None:
-    found = check.part_nlth(BANDWIDTH, "cpu", TURN, ("float32", "int16"), 0.1)
+    found = check.part_nlth(SCALE)
     for storage in ("float32", "int16"):
         check_curve(found[storage]["dcfr, mbb/h"], TURN, storage)
     assert found["int16"]["time"]["quoted GiB"] < found["float32"]["time"]["quoted GiB"]
@@ -112,7 +116,7 @@ def test_turn_holdem() -> None:
 
 def test_turn_holdem_with_two_sizes() -> None:
     bets = "preflop: none; flop: none; turn: 0.5x 1x / cap 1"
-    found = check.part_two_sizes(BANDWIDTH, "cpu", TURN, bets, 0.1)
+    found = check.part_two_sizes(replace(SCALE, two_sizes=bets))
     assert found["time"]["storage"] == "int16"
     game = holdem.nlth(bets=bets, ranks="QKA", suits="chs")
     check_curve(found["dcfr, mbb/h"], game, "int16")
@@ -121,14 +125,14 @@ def test_turn_holdem_with_two_sizes() -> None:
 
 def test_storage() -> None:
     with numpy_triton.installed():
-        found = check.part_storage(BANDWIDTH, "cpu", FLOP, 10, ("river",))
+        found = check.part_storage(replace(SCALE, rounded=("river",)))
     for storage in ("float32", "bfloat16", "int16"):
         check_curve(found[storage]["dcfr, mbb/h"], FLOP, storage)
     json.dumps(found)
 
 
 def test_flop_holdem() -> None:
-    found = check.part_nlfh(BANDWIDTH, None, "cpu", FLOP, 10)
+    found = check.PARTS["nlfh"](SCALE)
     check_curve(found["dcfr, mbb/h"], FLOP)
     assert found["cfr+, mbb/h"]["iterations, s, exploitability"][-1][0] == 10
     json.dumps(found)
@@ -136,11 +140,10 @@ def test_flop_holdem() -> None:
 
 def test_a_turn_endgame() -> None:
     """In per cent of a pot of 100 chips."""
-    game = holdem.endgame("QsJhThKs", 100, 300, bets="all: 1x / cap 1", deck=SHORT)
-    found = check.part_turn(BANDWIDTH, "cpu", game)["dcfr, % of the pot"]
+    found = check.part_turn(SCALE)["dcfr, % of the pot"]
     iterations, _, gap = found["iterations, s, exploitability"][-1]
     assert gap <= 0.1
-    exploitability, value = solved(game, iterations)
+    exploitability, value = solved(ENDGAME, iterations)
     assert gap == pytest.approx(exploitability, rel=1e-3)
     assert found["value"] == pytest.approx(value, rel=1e-3)
 
@@ -148,7 +151,7 @@ def test_a_turn_endgame() -> None:
 def test_kernels_beside_plain_pytorch() -> None:
     """By a stand-in for Triton: not bit for bit, but nearly."""
     with numpy_triton.installed():
-        whole = check.part_whole(BANDWIDTH, "cpu", FLOP)
+        whole = check.part_whole(SCALE)
         found = agreement.agreement("cpu", ("river",))["river"]
         gadgets = agreement.gadgets("cpu", "preflop: none; flop: 1x / cap 1", 2)
     for cases in (whole, found, gadgets):
@@ -182,15 +185,13 @@ def test_every_operation_is_timed() -> None:
 
 
 def test_slices() -> None:
-    found = check.part_slices(BANDWIDTH, "cpu", FLOP, (64, 0))
+    found = check.part_slices(replace(SCALE, megabytes=(64, 0)))
     assert [case["slices"] for case in found.values()] == [[1, 1], [28, 28]]
 
 
 def test_larger_trees() -> None:
     limit = measure.turn_holdem("cpu", TURN)[0].estimate().device - 1
-    found = check_larger.part_larger(
-        BANDWIDTH, "cpu", FLOP, TURN, limit, ("float32",), (6, 6), sample=1 << 20
-    )
+    found = check_larger.part_larger(replace(SCALE, limit=limit, seconds=100.0))
     assert found["flop hold'em, greatest difference"] == 0
     assert [found[f"flop hold'em, {home}"]["home"] for home in ("device", "host")] == [
         "device",
@@ -203,9 +204,7 @@ def test_larger_trees() -> None:
     close(case["exploitability, mbb/h"], solved(TURN, 6)[0])
     assert case["GB up"] > case["GB down"] > 0
     json.dumps(found)
-    found = check_larger.part_larger(
-        BANDWIDTH, "cpu", FLOP, TURN, limit, ("float32",), (6, 6), seconds=0.0, sample=1 << 20
-    )
+    found = check_larger.part_larger(replace(SCALE, limit=limit, seconds=0.0))
     assert "skipped" in found["turn hold'em, float32"]
 
 
@@ -248,7 +247,7 @@ def test_games(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_buckets() -> None:
     """With as many buckets as there are hands nothing is lost, and with one a great deal."""
-    found = check_buckets.part_buckets(BANDWIDTH, "cpu", FLOP, (1, 5), 20)
+    found = check_buckets.part_buckets(replace(SCALE, buckets=(1, 5), most=100))
     curves = {
         name: case["dcfr, mbb/h"]["iterations, s, exploitability"][0][2]
         for name, case in found.items()

@@ -18,14 +18,14 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra
 import numpy_triton  # noqa: E402
 
 from subgame.bench.gpu import agreement as check_agreement  # noqa: E402
-from subgame.bench.gpu import check  # noqa: E402
+from subgame.bench.gpu.measure import Scale  # noqa: E402
 from subgame.engines.contract import Mode, Regrets  # noqa: E402
 from subgame.engines.rounding import WIDTH  # noqa: E402
 from subgame.engines.torch.batch import RangeBatch  # noqa: E402
-from subgame.engines.torch.layout import SEGMENT, Hands, Level, betting  # noqa: E402
+from subgame.engines.torch.layout import SEGMENT, Hands, Level, Tables, betting  # noqa: E402
 from subgame.engines.torch.memory import Needs  # noqa: E402
 from subgame.engines.torch.storage import Storage  # noqa: E402
-from subgame.engines.torch.torch_ops import Place, Tables  # noqa: E402
+from subgame.engines.torch.torch_ops import Place  # noqa: E402
 from subgame.engines.torch.traversal import Sweep  # noqa: E402
 from subgame.games import holdem  # noqa: E402
 from subgame.tree.ranges.betting_tree import grow  # noqa: E402
@@ -97,7 +97,7 @@ def imagined(bets: str, storage: Storage) -> RangeBatch:
         kinds = {name: np.int32 if name == "above" else np.int16 for name in shapes}
         none = {name: np.broadcast_to(kinds[name](0), shape) for name, shape in shapes.items()}
         held = np.full(size.units, size.wide)
-        hands = Hands(size.wide, held, held, **none)  # type: ignore[arg-type]
+        hands = Hands(size.wide, held, held, Tables(**none))
         segments = np.array(
             [(k, min(k + SEGMENT, size.units)) for k in range(0, size.units, SEGMENT)]
         )
@@ -133,7 +133,7 @@ def imagined(bets: str, storage: Storage) -> RangeBatch:
 
 @pytest.mark.usefixtures("triton")
 @pytest.mark.parametrize(
-    ("bets", "storage"), [(holdem.spots.NLTH_BETS, "float32"), (check.TWO_SIZES, "int16")]
+    ("bets", "storage"), [(holdem.spots.NLTH_BETS, "float32"), (Scale.two_sizes, "int16")]
 )
 def test_addresses_of_the_largest_trees(bets: str, storage: Storage) -> None:
     """More than 2^32 numbers a block: the first and last programs of every kernel, both ways."""

@@ -9,7 +9,7 @@ import pytest
 
 from holdem_games import GAMES
 from subgame.engines.torch import layout
-from subgame.engines.torch.layout import Hands, Level, lay_out, pow2
+from subgame.engines.torch.layout import Hands, Level, Tables, lay_out, pow2
 from subgame.games.holdem import endgame, nlfh, nlth
 from subgame.games.holdem.isomorphism import hand_permutations
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
@@ -23,7 +23,7 @@ ALL = {
     "a real river": endgame("QsJs2s8s3s", 100, 300, bets="all: a"),
     "a real flop": endgame("7c7d7h", 100, 300, bets="all: a", last="turn"),
 }
-TABLES = ("above", "below", "orbit", "cards", "lists", "bounds", "spots", "same")
+TABLES = Tables._fields
 RIVERS = [(43, 38, 2, 25, 4), (51, 47, 43, 39, 35), (0, 5, 10, 15, 16)]
 TURNS = [(43, 38, 2, 25), (51, 47, 43, 39)]
 
@@ -33,7 +33,7 @@ def expected(tree: RangeTree, levels: list[Level], s: int, k: int, p: int) -> di
     first = int(np.flatnonzero(tree.boards.street == s)[0])
     unit, deck = tree.units[first + k], tree.holdem.deck
     level, mine, yours = levels[s], levels[s].hands[p], levels[s].hands[1 - p]
-    wide, depth = mine.wide, mine.lists.shape[2]
+    wide, depth = mine.wide, mine.tables.lists.shape[2]
     held, theirs = (unit.hands[q].tolist() for q in (p, 1 - p))
     cards, ranks = deck.hands.tolist(), unit.ranks.tolist()
     upper: list[int] = []
@@ -41,7 +41,7 @@ def expected(tree: RangeTree, levels: list[Level], s: int, k: int, p: int) -> di
     if unit.parent >= 0:
         upper = tree.units[unit.parent].hands[p].tolist()
         row, up = unit.parent - (first - levels[s - 1].units), levels[s - 1].hands[p].wide
-    out = {name: np.array(getattr(mine, name)[k]) for name in TABLES}
+    out = {name: np.array(getattr(mine.tables, name)[k]) for name in TABLES}
     for name, blank in (
         ("above", -1),
         ("below", -1),
@@ -90,13 +90,14 @@ def check(tree: RangeTree, most: int) -> list[Level]:
             for p in (0, 1):
                 want = expected(tree, levels, s, k, p)
                 for name in TABLES:
-                    got = getattr(level.hands[p], name)[k]
+                    got = getattr(level.hands[p].tables, name)[k]
                     np.testing.assert_array_equal(got, want[name], err_msg=f"{name} {s} {k} {p}")
         for u in np.flatnonzero(tree.boards.street == s).tolist():
             for held in tree.units[u].hands:
                 counts = np.bincount(tree.holdem.deck.hands[held].ravel(), minlength=1)
                 shared = max(shared, int(counts.max()))
-        assert level.hands[0].lists.shape[1:] == (pow2(tree.holdem.deck.size + 1), pow2(shared + 1))
+        lists = level.hands[0].tables.lists
+        assert lists.shape[1:] == (pow2(tree.holdem.deck.size + 1), pow2(shared + 1))
     return levels
 
 
@@ -110,7 +111,8 @@ def test_flops_are_laid_out() -> None:
     tree = compile_range_tree(nlfh(20, 1, 2, "all: a"))
     levels = check(tree, 3)
     assert [level.units for level in levels] == [1, 1755]
-    assert levels[0].hands[0].orbit.shape[2] == 16  # twelve hands such as AKo, up to a power of two
+    orbit = levels[0].hands[0].tables.orbit
+    assert orbit.shape[2] == 16  # twelve hands such as AKo, up to a power of two
 
 
 @pytest.mark.parametrize("name", ["flop", "suits", "turn hold'em", "a real flop"])
@@ -124,15 +126,15 @@ def test_where_batches_are_cut_changes_nothing(name: str, monkeypatch: pytest.Mo
 
 
 def same(one: Hands, other: Hands) -> None:
-    for name in TABLES:
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+    for name, mine, yours in zip(TABLES, one.tables, other.tables, strict=True):
+        np.testing.assert_array_equal(mine, yours, err_msg=name)
 
 
 def test_players_with_the_same_hands_share_their_tables() -> None:
     for name, alike in (("a real turn", True), ("a real turn with ranges", False)):
         for level in lay_out(compile_range_tree(ALL[name])):
             mine, yours = level.hands
-            assert all((getattr(mine, t) is getattr(yours, t)) == alike for t in TABLES)
+            assert (mine.tables is yours.tables) == alike
 
 
 @pytest.mark.parametrize("boards", [RIVERS, TURNS], ids=["river", "turn"])
@@ -146,20 +148,20 @@ def test_boards_side_by_side_are_laid_out_as_each_alone(boards: list[tuple[int, 
     h = np.arange(top.hands[0].wide)
     place = np.arange(len(boards))[:, None] * top.hands[0].wide + h
     for hands in top.hands:
-        np.testing.assert_array_equal(hands.above, np.where(h < hands.held[:, None], place, -1))
-        assert hands.below.shape == (len(boards), 0)
+        want = np.where(h < hands.held[:, None], place, -1)
+        np.testing.assert_array_equal(hands.tables.above, want)
+        assert hands.tables.below.shape == (len(boards), 0)
     for k, cards in enumerate(boards):
         one = endgame(cards, 100, 300, bets=game.bets)
         vars(one)["symmetries"] = np.zeros(1, dtype=np.int64)
         units = slice(k, k + 1)
         for level, single in zip(levels, lay_out(compile_range_tree(one)), strict=True):
             for p in (0, 1):
-                for name in TABLES[1:]:
-                    np.testing.assert_array_equal(
-                        getattr(level.hands[p], name)[units], getattr(single.hands[p], name)
-                    )
-                above = level.hands[p].above[units] - single.hands[p].above
-                assert set(above[single.hands[p].above >= 0]) == {k * top.hands[p].wide}
+                got, alone = level.hands[p].tables.cut(units), single.hands[p].tables
+                for each, want in zip(got[1:], alone[1:], strict=True):
+                    np.testing.assert_array_equal(each, want)
+                above = got.above - alone.above
+                assert set(above[alone.above >= 0]) == {k * top.hands[p].wide}
             np.testing.assert_array_equal(level.weight[units], single.weight)
             if not level.last:
                 units = slice(*level.child_at[k : k + 2].tolist())

@@ -103,11 +103,8 @@ def _best(call: Callable[[int], object]) -> float:
 def _least(timed: Callable[[], float], budget: float) -> float:
     """The least of what `timed` returns, within a budget; infinite if there is no budget."""
     until, least = time.perf_counter() + budget, float("inf")
-    if budget > 0:
-        while True:
-            least = min(least, timed())
-            if time.perf_counter() >= until:
-                break
+    while time.perf_counter() < until:
+        least = min(least, timed())
     return least
 
 

@@ -223,28 +223,22 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
 def measure(who: str, game: str, tasks: Sequence[str], limit: float) -> dict[str, float | str]:
     """Measure tasks in a fresh process: a value each, or why there is none."""
     with tempfile.TemporaryDirectory() as scratch:
-        told, errors = Path(scratch, "answers"), Path(scratch, "errors")
         order = json.dumps({"who": who, "game": game, "tasks": list(tasks), "scratch": scratch})
-        environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
-        with errors.open("wb") as err:
-            try:
-                # -P: this folder's modules are not to be taken for top-level ones.
-                code = subprocess.run(
-                    [sys.executable, "-P", contenders.__file__, order],
-                    env=environment,
-                    timeout=limit,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=err,
-                ).returncode
-                why = f"its process ended with code {code}"
-            except subprocess.TimeoutExpired:
-                why = f"not done in {limit:.0f} s"
-        answers: dict[str, float | str] = {}
-        for line in told.read_text().splitlines() if told.exists() else ():
-            task, answer = json.loads(line)
-            answers[task] = answer
-        last = errors.read_text(errors="replace").strip().splitlines()[-1:]
-        if len(answers) < len(tasks) and why.startswith("its process") and last:
-            why += f": {last[0]}"
-        return {task: answers.get(task, why) for task in tasks}
+        # -P: this folder's modules are not to be taken for top-level ones.
+        command = [sys.executable, "-P", contenders.__file__, order]
+        try:
+            done = subprocess.run(
+                command,
+                env={**os.environ, "JAX_PLATFORMS": "cpu"},
+                timeout=limit,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+            )
+            last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+            why = ": ".join([f"its process ended with code {done.returncode}", *last])
+        except subprocess.TimeoutExpired:
+            why = f"not done in {limit:.0f} s"
+        told = Path(scratch, "answers")
+        answers = map(json.loads, told.read_text().splitlines() if told.exists() else ())
+        return {**dict.fromkeys(tasks, why), **dict(answers)}

@@ -8,20 +8,10 @@ from pathlib import Path
 
 from rich.text import Text
 
-from subgame.cli.common import (
-    GameArgument,
-    JsonOption,
-    MemoryOption,
-    argument,
-    check_least,
-    check_writable,
-    emit,
-    load_game,
-    number_text,
-    opt,
-    stdout,
-    table,
-)
+from subgame.cli.arguments import GameArgument, JsonOption, MemoryOption, argument, opt
+from subgame.cli.checks import check_least, check_writable
+from subgame.cli.common import emit, load_game, stdout
+from subgame.cli.console import number_text, table
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError

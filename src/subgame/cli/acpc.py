@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from subgame.cli.common import JsonOption, argument, emit, load_game, opt, stdout
+from subgame.cli.arguments import JsonOption, argument, opt
+from subgame.cli.common import emit, load_game, stdout
 from subgame.cli.match import AgentArgument, GameOption
 from subgame.cli.options import SeedOption, grouped
 from subgame.cli.progress import Meter

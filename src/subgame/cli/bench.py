@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from subgame.cli.common import JsonOption, announce, argument, emit, opt, stderr, stdout
+from subgame.cli.arguments import JsonOption, argument, opt
+from subgame.cli.common import announce, emit, stdout
 from subgame.cli.options import grouped
 from subgame.errors import SubgameError, did_you_mean
 
@@ -74,17 +75,12 @@ def bench_command(
         full, short = TAKES[what]
         longer = "" if quick else f" With --quick it takes {short}."
         announce(f"This takes {short if quick else full}.{longer}")
-    console = stderr()
-
-    def progress(line: str) -> None:
-        console.print(line, style="dim", markup=False, soft_wrap=True)
-
     module = import_module(f"subgame.bench.{'small_games' if what == 'games' else what}")
     more: dict[str, Any] = {} if peer is None else {"peer": peer}
     if what == "startup":
         more["commands"] = list(COMMANDS)
     with whole_solves():
-        found = module.run(only=only, quick=quick, progress=progress, **more)
+        found = module.run(only=only, quick=quick, progress=announce, **more)
     if json:
         said = {"benchmarks": found} if what == "games" else found
         emit({**_made_by(what, only, quick), **said})

@@ -9,17 +9,9 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from subgame.cli.common import (
-    JsonOption,
-    argument,
-    check_device,
-    check_least,
-    check_saved,
-    emit,
-    opt,
-    seconds_text,
-    stdout,
-)
+from subgame.cli.arguments import JsonOption, argument, opt
+from subgame.cli.checks import check_least, check_saved
+from subgame.cli.common import emit, seconds_text, stdout
 from subgame.cli.options import ThreadedPlace, grouped
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError, human_bytes
@@ -62,7 +54,6 @@ def blueprint_command(
     from subgame.blueprints.recipe import DEFAULT, Recipe, limited
 
     check_least("iterations", iterations)
-    check_least("threads", place.threads)
     check_least("preflop", preflop)
     for name, given in (("hours", hours), ("minutes", minutes)):
         if given is not None and not 0 < given < math.inf:
@@ -71,7 +62,7 @@ def blueprint_command(
     wanted = limited(wanted, hours, iterations)
     file = out or Path(f"{recipe.stem}.safetensors")
     check_saved("--out", file)
-    check_device(place.device, place.threads)
+    place.check()
 
     from subgame.blueprints.run import join_group, train
     from subgame.blueprints.training import group, memory

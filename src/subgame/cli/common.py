@@ -1,4 +1,4 @@
-"""Shared by all commands: options, consoles, JSON, progress, files and games by name."""
+"""Shared by all commands: consoles, JSON, files and games by name."""
 
 from __future__ import annotations
 
@@ -6,20 +6,17 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, field
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from subgame import _interrupt
-from subgame.errors import ArgumentError, SubgameError, check_regular
+from subgame.errors import SubgameError
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
     from subgame.games.base import Game
 
@@ -27,97 +24,6 @@ WIDTH = 100
 """Columns where stdout is not a terminal."""
 SAVED = ".safetensors"
 """The suffix of saved strategies."""
-
-GAME_HELP = (
-    "A name such as leduc, with or without parameters: 'liars-dice(dice=1, faces=5)'; "
-    "openspiel:NAME for a game of OpenSpiel; a Gambit file FILE.efg; or a game of your own in a "
-    "Python file: FILE.py:CLASS."
-)
-
-
-def option(
-    metavar: str | None,
-    help: str,
-    shown: str | bool = True,
-    *,
-    name: str | None = None,
-    **more: Any,
-) -> Any:
-    """An option of Typer's; its name is that of the parameter unless one is given."""
-    names = [] if name is None else [name]
-    return typer.Option(*names, metavar=metavar, help=help, show_default=shown, **more)
-
-
-def opt(default: Any, *about: Any, **more: Any) -> Any:
-    """The default of a parameter or field that is an option of a command; see `option`."""
-    return field(default=default, metadata={"typer": option(*about, **more)})
-
-
-def argument(metavar: str, help: str, default: Any = MISSING, **more: Any) -> Any:
-    """The same for an argument of a command; without a default it must be given."""
-    more = {"show_default": False, **more}
-    return field(
-        default=default, metadata={"typer": typer.Argument(metavar=metavar, help=help, **more)}
-    )
-
-
-def completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """For the shell: the names that begin as a word does. They are found when they are needed."""
-
-    def complete(incomplete: str) -> list[str]:
-        return [name for name in names() if name.startswith(incomplete)]
-
-    return complete
-
-
-def _games() -> list[str]:
-    from subgame import games
-
-    return games.names()
-
-
-def game_argument(help: str) -> Any:
-    """The argument GAME of a command."""
-    complete = completing(_games)
-    return typer.Argument(metavar="GAME", help=help, show_default=False, autocompletion=complete)
-
-
-GameArgument = Annotated[str, game_argument(GAME_HELP)]
-StrategyArgument = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="STRATEGY",
-        help="A file saved by solve --out, a JSON file {infoset: {action: probability}}, "
-        "or the word uniform or random.",
-        show_default=False,
-    ),
-]
-BlueprintOption = Annotated[str | None, option("NAME", "Use a strategy that comes with the game.")]
-SecondsOption = Annotated[float | None, option("S", "Stop after S seconds in total.")]
-JsonOption = Annotated[
-    bool, option(None, "Print one JSON object instead of tables.", name="--json")
-]
-DEVICE_HELP = (
-    "cpu, cuda (cuda:1 is the second GPU) or torch, which runs the GPU code on the CPU. A GPU is "
-    "faster for large games. cuda and torch need PyTorch: pip install 'subgame\\[gpu]'."
-)
-
-
-complete_device = completing(lambda: ("cpu", "cuda", "torch"))
-DeviceOption = Annotated[str, option("NAME", DEVICE_HELP, autocompletion=complete_device)]
-
-
-def check_memory(text: str) -> str:
-    """Refuse a --memory-limit that is no number of bytes, before any work is done."""
-    from subgame.memory import parse_bytes
-
-    parse_bytes(text)
-    return text
-
-
-MemoryOption = Annotated[
-    str, option("BYTES", "Refuse games that need more, such as 500MB.", callback=check_memory)
-]
 
 
 # Output --------------------------------------------------------------------------------------
@@ -138,9 +44,13 @@ def _console(file: Any) -> Console:
     return SafeConsole(file=file, highlight=False, width=None if narrow else WIDTH)
 
 
-def emit(answer: Mapping[str, Any]) -> None:
-    """Print one JSON object: the whole output of a command with ``--json``."""
-    print(json.dumps(finite(answer), allow_nan=False))
+def emit(answer: Mapping[str, Any], out: Path | None = None) -> None:
+    """Print one JSON object: the whole output of a command with ``--json``.
+
+    It names the file `out`, where one was saved.
+    """
+    named = {} if out is None else {"out": str(out)}
+    print(json.dumps(finite({**answer, **named}), allow_nan=False))
 
 
 def finite(value: Any) -> Any:
@@ -188,133 +98,12 @@ def iterations_text(count: int) -> str:
     return f"{count:,} iteration{'' if count == 1 else 's'}"
 
 
-def strategy_table(
-    rows: Iterable[tuple[int, str, Mapping[str, float]]],
-    plays: str,
-    left: int = 0,
-    what: str = "more infosets",
-) -> Table:
-    """Rows of a strategy: player, infoset, probabilities; and how many are `left` out."""
-    from rich.text import Text
-
-    made = table("player", "infoset", plays, numbers=["player"])
-    for p, name, row in rows:
-        made.add_row(str(p), Text(one_line(name)), row_text(row))
-    if left > 0:
-        made.caption = Text(f"… and {left:,} {what}", style="dim")
-    return made
-
-
-def number_text(number: float) -> str:
-    """A value in six digits; a rounding error is shown as zero.
-
-    >>> number_text(-1 / 18), number_text(3e-17)
-    ('-0.0555556', '0')
-    """
-    return f"{0.0 if abs(number) < 1e-12 else number:.6g}"
-
-
-def row_text(probabilities: Mapping[str, float]) -> Text:
-    """The actions of an infoset with their probabilities, the likely ones in bold."""
-    from rich.text import Text
-
-    text = Text()
-    for action, probability in probabilities.items():
-        style = "bold" if probability > 0.5 else "dim" if probability < 0.005 else ""
-        text.append(f"{one_line(action)} {probability:.3f}", style=style)
-        text.append("   ")
-    text.rstrip()
-    return text
-
-
-def one_line(name: str) -> str:
-    """A name of an infoset or action without line breaks, which OpenSpiel's have.
-
-    >>> one_line("P0 hand: 1 2\\nPoints: 0")
-    'P0 hand: 1 2 / Points: 0'
-    """
-    return " / ".join(part for part in name.splitlines() if part) or "(empty)"
-
-
-def table(*columns: str, title: str | None = None, numbers: Iterable[str] = ()) -> Table:
-    """A table in our style; the columns named in `numbers` are aligned to the right."""
-    from rich import box
-    from rich.table import Table
-
-    made = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold")
-    right = set(numbers)
-    for column in columns:
-        made.add_column(column, justify="right" if column in right else "left")
-    return made
-
-
-def change_text(before: float, after: float) -> str:
-    """How an exploitability has changed."""
-    change = after - before
-    return "lower" if change < -1e-12 else "higher" if change > 1e-12 else "no change"
-
-
-def next_steps(console: Console, steps: Iterable[tuple[str, str]]) -> None:
-    """Print commands to try next, each with what it does."""
-    from rich.text import Text
-
-    listed = list(steps)
-    width = min(60, max(len(command) for command, _ in listed))
-    console.print()
-    console.print(Text("Where to go next", style="bold"))
-    for command, what in listed:
-        line = Text.assemble((f"  {command:<{width}}", "cyan"), (f"  # {what}", "dim"))
-        console.print(line, soft_wrap=True)
-
-
 # Games and files -----------------------------------------------------------------------------
 def load_game(text: str) -> Game:
     """The game that a GAME argument names."""
     import subgame as sg
 
     return sg.games.load(text)
-
-
-def check_writable(option: str, path: Path | None) -> None:
-    """Refuse a file that cannot be written, before any work is done."""
-    if path is None:
-        return
-    folder = path.parent
-    reasons = {
-        "it is a folder": path.is_dir(),
-        f"there is no folder {folder}": not folder.exists(),
-        f"{folder} is not a folder": not folder.is_dir(),
-        "it is not a regular file": path.exists() and not path.is_file(),
-        "it is write-protected": not os.access(path if path.exists() else folder, os.W_OK),
-    }
-    for reason, applies in reasons.items():
-        if applies:
-            raise SubgameError(f"{option} {path} cannot be written: {reason}.")
-
-
-def check_device(device: str, threads: int | None = None) -> None:
-    """Refuse a device that is not available, before any work is done."""
-    from subgame.engines.devices import CPU
-    from subgame.engines.devices import check_device as check
-
-    if check(device) != CPU:
-        from subgame.engines.torch import pick_device
-
-        if threads is not None:
-            raise SubgameError(f"--threads only applies to the device cpu, not to {device}.")
-        pick_device(device)
-
-
-def check_picture(option: str, path: Path | None) -> None:
-    """Refuse what `check_writable` refuses, and a name that is not that of a picture."""
-    check_writable(option, path)
-    if path is not None:
-        from matplotlib.backend_bases import FigureCanvasBase
-
-        if path.suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
-            raise SubgameError(
-                f"{option} needs a file name that ends in .png, .svg or .pdf, not {path.name}."
-            )
 
 
 def picture(
@@ -356,23 +145,6 @@ def finish(failure: SubgameError | None, *stopped: str) -> None:
         raise typer.Exit(_interrupt.CODE)
 
 
-def check_saved(option: str, path: Path | None) -> None:
-    """Refuse what `check_writable` refuses, and a name with another suffix."""
-    check_writable(option, path)
-    if path is not None and path.suffix != SAVED:
-        raise SubgameError(f"{option} needs a file name that ends in {SAVED}, not {path.name}.")
-
-
-def check_readable(option: str, path: Path | None, wanted: str) -> None:
-    """Refuse a file that cannot be read, before any work is done."""
-    if path is None:
-        return
-    try:
-        check_regular(path, wanted, math.inf)
-    except SubgameError as error:
-        raise SubgameError(f"{option}: {error}") from None
-
-
 def check_spot(path: Path) -> None:
     """Refuse a saved spot that cannot be read, before any work is done."""
     from subgame.games.holdem.spots import SAVED
@@ -381,19 +153,7 @@ def check_spot(path: Path) -> None:
     read_tensors(path, SAVED)
 
 
-def check_least(name: str, given: int | None, least: int = 1) -> None:
-    """Refuse a number that is too small."""
-    if given is not None and given < least:
-        raise ArgumentError(name, f"must be a whole number of at least {least}, not {given}.")
-
-
 def check_form(csv: object, json: bool) -> None:
     """Refuse two forms of output at once."""
     if csv and json:
         raise SubgameError("--csv and --json cannot be given together; choose one form.")
-
-
-def check_player(player: int | None) -> None:
-    """Refuse a player other than 0 and 1."""
-    if player not in (None, 0, 1):
-        raise ArgumentError("player", f"must be 0 or 1, not {player}.")

@@ -5,16 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from subgame.cli.common import (
-    JsonOption,
-    argument,
-    check_form,
-    check_spot,
-    emit,
-    opt,
-    stdout,
-    table,
-)
+from subgame.cli.arguments import JsonOption, argument, opt
+from subgame.cli.common import check_form, check_spot, emit, stdout
 from subgame.cli.options import grouped
 from subgame.errors import did_you_mean
 
@@ -87,6 +79,7 @@ def _print(
 ) -> None:
     from rich.text import Text
 
+    from subgame.cli.console import table
     from subgame.cli.endgame_view import title
 
     console.print(title(pair.one))
@@ -143,6 +136,8 @@ def _grid(console: Console, pair: DecisionPair, action: str) -> None:
 
 
 def _hands(console: Console, pair: DecisionPair, hand: str) -> None:
+    from subgame.cli.console import table
+
     columns = ["hand", "EV A", "EV B", *pair.actions]
     columns += ["loss"] if pair.same_actions else []
     shown = table(*columns, numbers=columns[1:], title="Frequencies in A and B; loss by those of A")

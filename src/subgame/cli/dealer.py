@@ -10,17 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from subgame.cli.common import (
-    JsonOption,
-    announce,
-    check_least,
-    check_writable,
-    emit,
-    load_game,
-    opt,
-    stdout,
-    table,
-)
+from subgame.cli.arguments import JsonOption, opt
+from subgame.cli.checks import check_least, check_writable
+from subgame.cli.common import announce, emit, load_game, stdout
+from subgame.cli.console import table
 from subgame.cli.match import GameOption, HandsOption, show_result
 from subgame.cli.options import SeedOption, grouped
 from subgame.cli.progress import Meter

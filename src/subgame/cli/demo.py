@@ -15,16 +15,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from subgame.cli.common import (
-    JsonOption,
-    announce,
-    emit,
-    next_steps,
-    number_text,
-    seconds_text,
-    stdout,
-    table,
-)
+from subgame.cli.arguments import JsonOption
+from subgame.cli.common import announce, emit, seconds_text, stdout
+from subgame.cli.console import next_steps, number_text, table
 from subgame.cli.progress import Meter, warm_up
 
 if TYPE_CHECKING:
@@ -70,17 +63,12 @@ def demo_command(json: JsonOption = False) -> None:
     console.print(Text(f"The demo took {seconds_text(took)}."))
     next_steps(
         console,
-        [
-            ("subgame games", "list all games"),
-            ("subgame solve leduc --target 1e-6", "solve a game yourself"),
-            ("subgame exploit kuhn uniform", "see where a strategy loses most"),
-            (
-                "subgame refine leduc uniform --at 'after round 1'",
-                "improve a strategy in its subgames",
-            ),
-            ("subgame reproduce", "list the papers' experiments"),
-            ("subgame --help", "list all commands"),
-        ],
+        ("subgame games", "list all games"),
+        ("subgame solve leduc --target 1e-6", "solve a game yourself"),
+        ("subgame exploit kuhn uniform", "see where a strategy loses most"),
+        ("subgame refine leduc uniform --at 'after round 1'", "improve a strategy in its subgames"),
+        ("subgame reproduce", "list the papers' experiments"),
+        ("subgame --help", "list all commands"),
     )
 
 
@@ -174,8 +162,8 @@ def techniques(meter: Meter) -> Section:
             "exploitability_after": found.after.mean,
             "margin": found.margin,
         }
-        more = {"seconds": found.seconds}
-        rows.append({"game": tree.game, "technique": name, **measured, **more})
+        row = {"game": tree.game, "technique": name, **measured, "seconds": found.seconds}
+        rows.append(row)
         told = "in the limit" if gadget.refined else "yes" if gadget.is_safe else "no"
         cells = [f"{value:.4f}" for value in measured.values()]
         shown.add_row(name, *cells, seconds_text(found.seconds), Text(told, style="dim"))

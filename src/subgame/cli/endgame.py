@@ -11,20 +11,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import typer
 
-from subgame.cli.common import (
+from subgame.cli.arguments import (
     DEVICE_HELP,
-    SAVED,
     argument,
-    check_device,
-    check_least,
     check_memory,
-    check_spot,
     complete_device,
     completing,
-    finish,
     opt,
-    save_files,
 )
+from subgame.cli.checks import check_device, check_least
+from subgame.cli.common import SAVED, check_spot, finish, save_files
 from subgame.cli.endgame_options import Keeping, Looking
 from subgame.cli.line import Line
 from subgame.cli.options import grouped

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from subgame.cli.common import check_form, check_readable, check_saved, opt
+from subgame.cli.arguments import opt
+from subgame.cli.checks import check_readable, check_saved
+from subgame.cli.common import check_form
 from subgame.errors import SubgameError, did_you_mean
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from subgame.cli.common import emit, iterations_text, next_steps, seconds_text, stdout
+from subgame.cli.common import emit, iterations_text, seconds_text, stdout
+from subgame.cli.console import next_steps
 from subgame.cli.line import PLACE, Line
 from subgame.cli.solve import STOPPED
 from subgame.errors import SubgameError, human_bytes
@@ -221,7 +222,7 @@ class Shown:
         elif self.result.stopped != "saved":
             steps.append((f"{again} --out spot.safetensors", "save the solution"))
         if steps:
-            next_steps(console, steps)
+            next_steps(console, *steps)
 
 
 def _noun(action: str, name: str) -> str:
@@ -295,7 +296,7 @@ def values_text(decision: Decision) -> Text:
 
 def hand_values(decision: Decision, only: str) -> Table:
     """EV, equity, EQR and actions of some hands: classes, and below them their hands if few."""
-    from subgame.cli.common import table
+    from subgame.cli.console import table
 
     columns = ["hand", "weight", "equity", "EV", "EQR", *decision.names]
     made = table(*columns, numbers=columns[1:], title="Frequency of each action, and its EV")

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from subgame.cli.common import JsonOption, emit, next_steps, stdout, table
+from subgame.cli.arguments import JsonOption
+from subgame.cli.common import emit, stdout
+from subgame.cli.console import next_steps, table
 
 if TYPE_CHECKING:
     from subgame.games import Row
@@ -37,16 +39,11 @@ def games_command(json: JsonOption = False) -> None:
     console.print(shown, end="")
     next_steps(
         console,
-        [
-            ("subgame solve leduc", "solve one of the games"),
-            ("subgame solve 'liars-dice(dice=1, faces=5)'", "set its parameters"),
-            (
-                "subgame solve 'openspiel:leduc_poker'",
-                "solve a game of OpenSpiel, if it is installed",
-            ),
-            ("subgame solve my-game.efg", "solve a game from a Gambit file"),
-            ("subgame solve my_game.py:MyGame", "solve a game of your own"),
-        ],
+        ("subgame solve leduc", "solve one of the games"),
+        ("subgame solve 'liars-dice(dice=1, faces=5)'", "set its parameters"),
+        ("subgame solve 'openspiel:leduc_poker'", "solve a game of OpenSpiel, if it is installed"),
+        ("subgame solve my-game.efg", "solve a game from a Gambit file"),
+        ("subgame solve my_game.py:MyGame", "solve a game of your own"),
     )
 
 

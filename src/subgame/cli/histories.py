@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from subgame.cli.common import (
-    JsonOption,
-    argument,
-    check_writable,
-    emit,
-    load_game,
-    opt,
-    save_files,
-    stdout,
-)
+from subgame.cli.arguments import JsonOption, argument, opt
+from subgame.cli.checks import check_writable
+from subgame.cli.common import emit, load_game, save_files, stdout
 from subgame.cli.match import GameOption
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter

@@ -13,25 +13,13 @@ from typing import TYPE_CHECKING, Self
 
 import typer
 
-from subgame.cli.common import (
-    SAVED,
-    GameArgument,
-    MemoryOption,
-    check_least,
-    check_player,
-    check_readable,
-    check_saved,
-    emit,
-    finish,
-    load_game,
-    opt,
-    save_files,
-    stdout,
-)
+from subgame.cli.arguments import GameArgument, MemoryOption, opt
+from subgame.cli.checks import check_least, check_player, check_readable, check_saved
+from subgame.cli.common import SAVED, emit, finish, load_game, save_files, stdout
 from subgame.cli.limit_view import Found, show
 from subgame.cli.line import Line
 from subgame.cli.options import Given, Output, PlayerOption, Stop, check_exact, grouped
-from subgame.cli.progress import Meter, compile_game, warm_up
+from subgame.cli.progress import Meter, compiled, warm_up
 from subgame.cli.refine import places
 from subgame.cli.refine_view import not_saved
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
@@ -203,8 +191,7 @@ def limit_command(
     import subgame as sg
     from subgame.solve.solver import whole_solves
 
-    with Meter(str(rules)) as meter:
-        tree = compile_game(rules, memory_limit, meter)
+    with compiled(rules, memory_limit) as (meter, tree):
         rough = given.read(tree)
         warm_up(meter, schedule)
         if network is not None:
@@ -214,7 +201,7 @@ def limit_command(
             if leaves.leaves == "rollout":
                 values = sg.Rollouts(leaves.rollouts or 1000, given.seed)
             limit = Limit.made(tree, rough, where, values, meter)
-        meter.update(f"Solving {rules} down to the depth limit")
+        meter.update(f"Solving {meter.game} down to the depth limit")
         solved = []
         with whole_solves() if len(limit.players) > 1 else nullcontext():
             for p in limit.players:
@@ -234,7 +221,7 @@ def limit_command(
     failure = save_files((None if refused else output.out, found.strategy.save)) or refused
     out = None if failure else output.out
     if output.json:
-        emit(found.as_dict(leaves.leaves) | ({} if out is None else {"out": str(out)}))
+        emit(found.as_dict(leaves.leaves), out)
     else:
         show(stdout(), found, Line.of(context), leaves.leaves, out)
     finish(failure, *(each.result.stopped for each in solved))
@@ -274,7 +261,7 @@ class Limit:
     subgames: Sequence[Subgame]
     values: Mapping[int, Evaluator]
     """The evaluator of the leaves in the player's tree."""
-    offered: Mapping[int, Continuations | None]
+    offered: Mapping[int, Continuations]
     """The continuations of the player's opponent."""
     at: Sequence[str]
     """The limit as it was given."""
@@ -293,11 +280,11 @@ class Limit:
 
         subgames, way = sg.cut(tree, places(tree, where.at)), where.continuations
         players = (0, 1) if where.player is None else (where.player,)
-        offered: dict[int, Continuations | None] = {}
+        offered: dict[int, Continuations] = {}
         for p in players:
             meter.update(f"Computing continuations of player {1 - p}")
             if way == "none":
-                offered[p] = None
+                offered[p] = sg.Continuations.of(blueprint, 1 - p)
             elif way == "all":
                 offered[p] = sg.all_pure(tree, at=subgames, player=1 - p)
             elif way == "self":

@@ -13,16 +13,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from subgame.cli.common import (
-    SAVED,
+from subgame.cli.common import SAVED, seconds_text
+from subgame.cli.console import (
+    Facts,
     change_text,
     next_steps,
     number_text,
     one_line,
-    seconds_text,
     strategy_table,
 )
-from subgame.cli.console import Facts
 from subgame.cli.line import PLACE, Line
 from subgame.cli.progress import Meter
 from subgame.refine.report import compared
@@ -121,10 +120,7 @@ class Found:
             "limit": [subgame.name for subgame in limit.subgames],
             "players": list(limit.players),
             "leaves": leaves,
-            "continuations": {
-                str(p): list(offered.names) if offered is not None else ["blueprint"]
-                for p, offered in limit.offered.items()
-            },
+            "continuations": {str(p): list(each.names) for p, each in limit.offered.items()},
             "schedule": self.solved[0].result.schedule,
             "infosets": limit.tree.num_infosets,
             "infosets_limited": [sequence_limit(each).num_infosets for each in self.solved],
@@ -159,7 +155,7 @@ def show(console: Console, found: Found, line: Line, leaves: str, out: Path | No
     if out is not None:
         files = shlex.join([line.arguments[0], str(out)])
         steps.append((line.then("exploit", files, PLACE), "see where the strategy loses most"))
-    next_steps(console, steps)
+    next_steps(console, *steps)
 
 
 def _summary(found: Found, leaves: str) -> Table:
@@ -172,8 +168,7 @@ def _summary(found: Found, leaves: str) -> Table:
         told = "best play instead of the blueprint below the limit"
         add("with best play below", number_text(max(found.best, 0.0)), told)
     for p in found.limit.players:
-        offered = found.limit.offered[p]
-        names = offered.names if offered is not None else ("blueprint",)
+        names = found.limit.offered[p].names
         listed = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
         add(f"continuations of player {1 - p}", f"{len(names):,}", one_line(listed))
     sizes = " and ".join(f"{sequence_limit(each).num_infosets:,}" for each in found.solved)

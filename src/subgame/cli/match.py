@@ -13,19 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from subgame.cli.common import (
-    GAME_HELP,
-    JsonOption,
-    check_least,
-    check_readable,
-    check_writable,
-    emit,
-    load_game,
-    opt,
-    option,
-    stdout,
-    table,
-)
+from subgame.cli.arguments import GAME_HELP, JsonOption, opt, option
+from subgame.cli.checks import check_least, check_readable, check_writable
+from subgame.cli.common import emit, load_game, stdout
+from subgame.cli.console import table
 from subgame.cli.options import SeedOption, grouped
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError

@@ -13,21 +13,24 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
-from subgame.cli.common import (
-    BlueprintOption,
+from subgame.cli.arguments import (
     DeviceOption,
     JsonOption,
     MemoryOption,
     SecondsOption,
-    StrategyArgument,
+    argument,
+    opt,
+    option,
+)
+from subgame.cli.checks import (
+    check_device,
+    check_least,
     check_picture,
     check_readable,
     check_saved,
     check_writable,
-    opt,
-    option,
-    picture,
 )
+from subgame.cli.common import picture
 from subgame.errors import SubgameError
 
 if TYPE_CHECKING:
@@ -113,6 +116,10 @@ class Place:
     device: DeviceOption = "cpu"
     memory_limit: MemoryOption = "8GiB"
 
+    def check(self) -> None:
+        """Refuse a device that is not available, before any work is done."""
+        check_device(self.device)
+
 
 @dataclass(frozen=True)
 class ThreadedPlace(Place):
@@ -120,13 +127,22 @@ class ThreadedPlace(Place):
 
     threads: int | None = opt(None, "N", "Number of CPU threads in hold'em.", "all")
 
+    def check(self) -> None:
+        check_least("threads", self.threads)
+        check_device(self.device, self.threads)
+
 
 @dataclass(frozen=True)
 class Given:
     """The strategy that a command is given."""
 
-    strategy: StrategyArgument = None
-    blueprint: BlueprintOption = None
+    strategy: str | None = argument(
+        "STRATEGY",
+        "A file saved by solve --out, a JSON file {infoset: {action: probability}}, "
+        "or the word uniform or random.",
+        None,
+    )
+    blueprint: str | None = opt(None, "NAME", "Use a strategy that comes with the game.")
     seed: SeedOption = 0
 
     def check(self) -> None:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 from rich.text import Text
 
-from subgame.cli.common import GameArgument, check_least, load_game, opt, stdout
+from subgame.cli.arguments import GameArgument, opt
+from subgame.cli.checks import check_least
+from subgame.cli.common import load_game, stdout
 from subgame.cli.match import AGENT, Agents, check_agent
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter

@@ -6,20 +6,9 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from subgame.cli.common import (
-    DEVICE_HELP,
-    JsonOption,
-    check_device,
-    check_form,
-    check_least,
-    check_memory,
-    complete_device,
-    emit,
-    iterations_text,
-    next_steps,
-    option,
-    stdout,
-)
+from subgame.cli.arguments import DEVICE_HELP, JsonOption, check_memory, complete_device, option
+from subgame.cli.checks import check_device, check_least
+from subgame.cli.common import check_form, emit, iterations_text, stdout
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter, range_memory
 from subgame.errors import SubgameError, human_bytes
@@ -201,6 +190,7 @@ def _print(found: Found, tree: Tree, line: str) -> None:
     from rich.text import Text
 
     from subgame.cli import hand_grid
+    from subgame.cli.console import next_steps
     from subgame.solve.lines import is_all_in
     from subgame.solve.preflop import SEATS
 
@@ -226,4 +216,4 @@ def _print(found: Found, tree: Tree, line: str) -> None:
             which = "all-in" if is_all_in(here.betting, action) else name
             steps.append((f"{again} --line {shlex.quote(deeper)}", f"show the answer to {which}"))
     if steps:
-        next_steps(console, steps[:2])
+        next_steps(console, *steps[:2])

@@ -6,7 +6,8 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from subgame.cli.common import iterations_text, stderr
@@ -226,8 +227,10 @@ def check_range_schedule(schedule: str) -> None:
         )
 
 
-def compile_game(game: Game, memory_limit: str, meter: Meter) -> PublicTree:
-    """Compile a game with a progress bar."""
+@contextmanager
+def compiled(game: Game, memory_limit: str) -> Iterator[tuple[Meter, PublicTree]]:
+    """A game's tree, and a meter for compiling it and for the work on it."""
     import subgame as sg
 
-    return sg.compile(game, memory_limit=memory_limit, progress=meter.histories)
+    with Meter(str(game)) as meter:
+        yield meter, sg.compile(game, memory_limit=memory_limit, progress=meter.histories)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from subgame.cli.common import JsonOption, check_form, emit, opt, stdout
+from subgame.cli.arguments import JsonOption, opt
+from subgame.cli.common import check_form, emit, stdout
 from subgame.cli.options import grouped
 
 if TYPE_CHECKING:

@@ -11,34 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from subgame.cli.common import (
-    GAME_HELP,
-    SAVED,
-    SecondsOption,
-    check_device,
-    check_least,
-    check_player,
-    check_spot,
-    completing,
-    emit,
-    finish,
-    game_argument,
-    load_game,
-    opt,
-    save_files,
-    stdout,
-)
+from subgame.cli.arguments import GAME_HELP, SecondsOption, completing, game_argument, opt
+from subgame.cli.checks import check_player
+from subgame.cli.common import SAVED, check_spot, emit, finish, load_game, save_files, stdout
 from subgame.cli.exploit import read_strategy
 from subgame.cli.line import Line
 from subgame.cli.options import Given, PlayerOption, Plotted, ThreadedPlace, check_exact, grouped
-from subgame.cli.progress import (
-    Meter,
-    check_range_schedule,
-    compile_game,
-    range_memory,
-    warm_up,
-    warm_up_ranges,
-)
+from subgame.cli.progress import Meter, check_range_schedule, range_memory, warm_up, warm_up_ranges
 from subgame.cli.refine_view import not_saved, show
 from subgame.errors import SubgameError
 from subgame.refine.gadgets import TECHNIQUES, Gadget, technique
@@ -228,8 +207,7 @@ def refine_command(
         option = "--plot" if output.out is None else "--out"
         raise SubgameError(f"{option} needs a single technique, not several.")
     output.check()
-    check_least("threads", place.threads)
-    check_device(place.device, place.threads)
+    place.check()
 
     import subgame as sg
 
@@ -242,7 +220,8 @@ def refine_command(
             meter.game = str(rules)
             if isinstance(rules, sg.holdem.Holdem):
                 _check_holdem(gadgets, schedule)
-            rough = given.read(compile_game(rules, place.memory_limit, meter))
+            limit = place.memory_limit
+            rough = given.read(sg.compile(rules, memory_limit=limit, progress=meter.histories))
         subgames = sg.cut(rough.tree, places(rough.tree, at))
         _prepare(rough.tree, subgames, gadgets, schedule, place, meter)
         found = []

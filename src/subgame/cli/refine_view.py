@@ -15,16 +15,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from subgame.cli.common import (
+from subgame.cli.common import seconds_text
+from subgame.cli.console import (
+    Facts,
     change_text,
     next_steps,
     number_text,
     one_line,
-    seconds_text,
     strategy_table,
     table,
 )
-from subgame.cli.console import Facts
 from subgame.cli.line import PLACE, Line
 from subgame.errors import SubgameError
 from subgame.refine.report import kept_text
@@ -323,7 +323,7 @@ def _lead_on(
         files = shlex.join([line.arguments[0], str(out)])
         evaluate = line.then("exploit", files, PLACE)
         steps.append((evaluate, "see where it still loses most"))
-    next_steps(console, steps)
+    next_steps(console, *steps)
 
 
 def _not_for_all(found: Refinement) -> Sequence[str]:

@@ -10,17 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from subgame.cli.common import (
-    DEVICE_HELP,
-    announce,
-    check_spot,
-    complete_device,
-    emit,
-    opt,
-    save_files,
-    seconds_text,
-    stdout,
-)
+from subgame.cli.arguments import DEVICE_HELP, complete_device, opt
+from subgame.cli.common import announce, check_spot, emit, save_files, seconds_text, stdout
 from subgame.cli.endgame import parse_target
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter
@@ -66,7 +57,7 @@ class Reporting:
 
     def check(self) -> None:
         """Refuse files that cannot be written."""
-        from subgame.cli.common import check_device, check_least, check_writable
+        from subgame.cli.checks import check_device, check_least, check_writable
 
         for path in self.out or []:
             check_writable("--out", path)
@@ -233,7 +224,7 @@ def _write(found: Table, mean: dict[str, Any], how: Reporting, title: str, said:
 
 
 def _print(found: Table, mean: dict[str, Any]) -> None:
-    from subgame.cli.common import table
+    from subgame.cli.console import table
 
     left_out = {"weight", "iterations", "seconds", "pairs", "straight", "exploitability_percent"}
     columns = [name for name in found.columns if name not in left_out]

@@ -5,23 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from rich.text import Text
 
-from subgame.cli.common import (
-    JsonOption,
-    announce,
-    argument,
-    completing,
-    emit,
-    finish,
-    next_steps,
-    opt,
-    save_files,
-    stderr,
-    stdout,
-    table,
-)
+from subgame.cli.arguments import JsonOption, argument, completing, opt
+from subgame.cli.common import announce, emit, finish, save_files, stdout
+from subgame.cli.console import next_steps, table
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter, warm_up
 from subgame.errors import SubgameError, did_you_mean
@@ -78,12 +68,13 @@ def reproduce_command(
         raise did_you_mean("reproduction", key, KEYS)
     _check_folder(out)
     chosen = dict(_named(each) for each in setting or ())
-    KEYS[key].options(quick, seed, budget, keep, chosen)
+    asked: dict[str, Any] = {"budget": budget, "keep": keep, "chosen": chosen}
+    KEYS[key].options(quick, seed, **asked)
     if not quick and budget is None and "second" not in KEYS[key].takes:
         announce(f"{key} takes {KEYS[key].takes}. With --quick it takes less than a minute.")
     with Meter(key) as meter:
         warm_up(meter, "cfr")
-        report = KEYS[key].run(quick, seed, meter.sharing(), budget, keep, chosen)
+        report = KEYS[key].run(quick, seed, meter.sharing(), **asked)
     if json:
         emit(report.as_dict())
     else:
@@ -91,7 +82,7 @@ def reproduce_command(
     written: list[Path] = []
     failure = save_files((out, lambda folder: written.extend(report.save(folder))))
     for file in written:
-        stderr().print(f"Wrote {file}", style="dim", markup=False, soft_wrap=True)
+        announce(f"Wrote {file}")
     finish(failure)
 
 
@@ -107,9 +98,7 @@ def _check_folder(out: Path | None) -> None:
     """Refuse a folder that cannot be written to, before any work is done."""
     if out is None:
         return
-    near = out
-    while not near.exists() and near != near.parent:
-        near = near.parent
+    near = next(folder for folder in (out, *out.parents) if folder.exists())
     if not near.is_dir():
         raise SubgameError(f"--out {out} cannot be written: {near} is not a folder.")
     if not os.access(near, os.W_OK):
@@ -131,9 +120,7 @@ def _list(json: bool) -> None:
     console.print(shown)
     next_steps(
         console,
-        [
-            ("subgame reproduce coin-toss", "run a first one, in a second"),
-            ("subgame reproduce burch2014-fig3 --quick", "run a smaller version of a long one"),
-            ("subgame reproduce burch2014-fig5 --out results", "write files and plots"),
-        ],
+        ("subgame reproduce coin-toss", "run a first one, in a second"),
+        ("subgame reproduce burch2014-fig3 --quick", "run a smaller version of a long one"),
+        ("subgame reproduce burch2014-fig5 --out results", "write files and plots"),
     )

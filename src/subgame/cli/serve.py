@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-from subgame.cli.common import check_least, check_memory, option, stdout
+from subgame.cli.arguments import check_memory, option
+from subgame.cli.checks import check_least
+from subgame.cli.common import stdout
 from subgame.errors import SubgameError
 
 MISSING = (

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from subgame.cli.common import JsonOption, check_least, check_writable, emit, load_game, opt
+from subgame.cli.arguments import JsonOption, opt
+from subgame.cli.checks import check_least, check_writable
+from subgame.cli.common import emit, load_game
 from subgame.cli.match import AgentArgument, GameOption, HandsOption, show_result
 from subgame.cli.options import SeedOption, grouped
 from subgame.cli.progress import Meter

@@ -14,25 +14,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from subgame.cli.common import (
-    GameArgument,
-    check_device,
-    completing,
-    emit,
-    finish,
-    load_game,
-    next_steps,
-    number_text,
-    opt,
-    save_files,
-    seconds_text,
-    stdout,
-    strategy_table,
-)
-from subgame.cli.console import Facts
+from subgame.cli.arguments import GameArgument, completing, opt
+from subgame.cli.common import emit, finish, load_game, save_files, seconds_text, stdout
+from subgame.cli.console import Facts, next_steps, number_text, strategy_table
 from subgame.cli.line import PLACE, Line
 from subgame.cli.options import Place, Plotted, SeedOption, Stop, check_exact, grouped
-from subgame.cli.progress import Meter, compile_game, warm_up
+from subgame.cli.progress import compiled, warm_up
 from subgame.solve.schedule import NAMED, parse
 
 if TYPE_CHECKING:
@@ -114,15 +101,13 @@ def solve_command(
         Limits(**vars(stop))
         check_seed(seed)
     output.check(saving.checkpoint, saving.resume)
-    check_device(place.device)
+    place.check()
 
     import subgame as sg
 
-    rules = load_game(game)
-    with Meter(str(rules)) as meter:
-        tree = compile_game(rules, place.memory_limit, meter)
+    with compiled(load_game(game), place.memory_limit) as (meter, tree):
         warm_up(meter, "lp" if exact else schedule, place.device)
-        meter.update(f"Solving {rules}")
+        meter.update(f"Solving {meter.game}")
         if exact:
             result = sg.solve_lp(tree, device=place.device)
         else:
@@ -138,7 +123,7 @@ def solve_command(
     failure = save_files((output.out, result.strategy.save), (output.plot, output.drawing(result)))
     out = None if failure else output.out
     if output.json:
-        emit(result.as_dict() | ({} if out is None else {"out": str(out)}))
+        emit(result.as_dict(), out)
     else:
         _show(result, Line.of(context), saving.checkpoint, out)
     finish(failure, result.stopped)
@@ -220,7 +205,7 @@ def _lead_on(
         steps.append((closer, "solve it more accurately"))
         exactly = line.then("solve", game, PLACE, "--schedule lp")
         steps.append((exactly, "solve it exactly (small games only)"))
-    next_steps(console, steps)
+    next_steps(console, *steps)
 
 
 def _nice_target(result: Result) -> str:

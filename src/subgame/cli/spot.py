@@ -9,7 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from subgame.cli.common import announce, opt
+from subgame.cli.arguments import opt
+from subgame.cli.common import announce
 from subgame.errors import SubgameError, read_text
 
 if TYPE_CHECKING:

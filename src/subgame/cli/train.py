@@ -15,26 +15,14 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from subgame.cli.common import (
-    GameArgument,
-    JsonOption,
-    MemoryOption,
-    check_least,
-    check_saved,
-    emit,
-    finish,
-    load_game,
-    next_steps,
-    opt,
-    save_files,
-    seconds_text,
-    stdout,
-    table,
-)
+from subgame.cli.arguments import GameArgument, JsonOption, MemoryOption, opt
+from subgame.cli.checks import check_least, check_saved
+from subgame.cli.common import emit, finish, load_game, save_files, seconds_text, stdout
+from subgame.cli.console import next_steps, table
 from subgame.cli.limit import LEAST_ROLLOUTS, Limit, Where, refuse_holdem
 from subgame.cli.line import Line
 from subgame.cli.options import Given, grouped
-from subgame.cli.progress import Meter, compile_game, warm_up
+from subgame.cli.progress import compiled, warm_up
 from subgame.errors import SubgameError
 
 if TYPE_CHECKING:
@@ -114,8 +102,7 @@ def train_command(
     training = Training(**vars(learning) | {"layers": hidden, "seed": seed})
     data = sg.Rollouts(rollouts, seed)
     torch()
-    with Meter(str(rules)) as meter:
-        tree = compile_game(rules, memory_limit, meter)
+    with compiled(rules, memory_limit) as (meter, tree):
         rough = given.read(tree)
         warm_up(meter, "lp")
         limit = Limit.made(tree, rough, where, data, meter)
@@ -139,21 +126,19 @@ def train_command(
             "layers": learning.layers,
         }
         failure = save_files((out, lambda path: sg.save_leaf_networks(networks, path, notes)))
-    took = time.perf_counter() - began
+    took, saved = time.perf_counter() - began, None if failure else out
     if json:
-        emit(
-            {
-                "game": tree.game,
-                "limit": [each.name for each in limit.subgames],
-                **made,
-                "layers": hidden,
-                "networks": [_told(each) for each in networks],
-                "seconds": took,
-                **({} if failure else {"out": str(out)}),
-            }
-        )
+        answer = {
+            "game": tree.game,
+            "limit": [each.name for each in limit.subgames],
+            **made,
+            "layers": hidden,
+            "networks": [_told(each) for each in networks],
+            "seconds": took,
+        }
+        emit(answer, saved)
     else:
-        _show(stdout(), networks, tree.game, Line.of(context), None if failure else out, took)
+        _show(stdout(), networks, tree.game, Line.of(context), saved, took)
     finish(failure)
 
 
@@ -214,4 +199,4 @@ def _show(
     console.print(Text(f"  Saved as {out} after {seconds_text(took)}."))
     leaves, same = f"--leaves {shlex.quote(str(out))}", ["--blueprint", "--seed", "--memory-limit"]
     solve = line.then("limit", shlex.join(line.arguments), same, leaves)
-    next_steps(console, [(solve, "solve to the depth limit with these values")])
+    next_steps(console, (solve, "solve to the depth limit with these values"))

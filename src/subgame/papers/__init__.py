@@ -14,7 +14,7 @@ A quick run takes seconds; a full one is what `docs/results` holds.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
@@ -66,20 +66,13 @@ class Reproduction:
     """The function of the module."""
 
     def run(
-        self,
-        quick: bool = False,
-        seed: int = 0,
-        progress: Progress | None = None,
-        budget: float | None = None,
-        keep: Path | None = None,
-        chosen: Mapping[str, str] | None = None,
+        self, quick: bool = False, seed: int = 0, progress: Progress | None = None, **asked: Any
     ) -> Report:
         """Run it. `progress` is called with the current step and the share of the work done.
 
-        What a long run has found so far goes to the file `keep`, from which it is resumed.
-        `chosen` are values for some of its `choices`.
+        What else is `asked` for are arguments of `options`.
         """
-        options = self.options(quick, seed, budget, keep, chosen)
+        options = self.options(quick, seed, **asked)
 
         from subgame.solve.solver import whole_solves
 
@@ -95,7 +88,7 @@ class Reproduction:
             what=self.what,
             rows=found.rows,
             data=found.data,
-            command=command(self.key, quick, seed, budget, chosen or {}),
+            command=command(self.key, quick, seed, options),
             seed=seed,
             settings={**found.settings, "quick": quick},
             notes=notes_of(module),
@@ -110,7 +103,11 @@ class Reproduction:
         keep: Path | None = None,
         chosen: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """The options of the experiment's function; an error if one cannot be given."""
+        """The options of the experiment's function; an error if one cannot be given.
+
+        What a long run has found so far goes to the file `keep`, from which it is resumed.
+        `chosen` are values for some of its `choices`.
+        """
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise ArgumentError("seed", f"must be a whole number of at least 0, not {seed}.")
         options: dict[str, Any] = self._choice(chosen or {})
@@ -147,37 +144,31 @@ class Reproduction:
 ON_GPU = partial(Reproduction, needs_torch=True)
 
 
-def _entries(
-    make: Callable[..., Reproduction], module: str, paper: str, rows: Mapping[str, tuple[str, str]]
-) -> tuple[Reproduction, ...]:
-    """Several experiments of one module: by entry, how long it takes and what it is."""
-    prefix = module.partition("_")[0]
-    return tuple(
-        make(f"{prefix}-{name}", paper, *row, resumable=True, module=module, entry=name)
-        for name, row in rows.items()
+BUCKETED = tuple(
+    ON_GPU(f"brown2017-{name}", BROWN, *told, resumable=True, module="brown2017_tables", entry=name)
+    for name, *told in (
+        ("table1", "13 minutes", "subgames of the finest blueprints in buckets, on a GPU"),
+        ("table3", "5 minutes", "subgames of small flop hold'em in buckets, on a GPU"),
+        ("table4", "6 minutes", "subgames of large flop hold'em in buckets, on a GPU"),
+        ("table5", "13 minutes", "subgames of turn hold'em in buckets, on a GPU"),
+        ("fig7", "2 minutes", "subgames of small flop hold'em with scaled gifts, on a GPU"),
     )
-
-
-BUCKETED = _entries(
-    ON_GPU,
-    "brown2017_tables",
-    BROWN,
-    {
-        "table1": ("13 minutes", "subgames of the finest blueprints in buckets, on a GPU"),
-        "table3": ("5 minutes", "subgames of small flop hold'em in buckets, on a GPU"),
-        "table4": ("6 minutes", "subgames of large flop hold'em in buckets, on a GPU"),
-        "table5": ("13 minutes", "subgames of turn hold'em in buckets, on a GPU"),
-        "fig7": ("2 minutes", "subgames of small flop hold'em with scaled gifts, on a GPU"),
-    },
 )
-AGENTS = _entries(
-    partial(Reproduction, budgeted=True),
-    "brown2018_agent",
-    DEPTH,
-    {
-        "table1": ("some 15 CPU hours (--budget, --keep)", "the agent for whole hold'em"),
-        "lbr": ("some 6 CPU hours (--budget, --keep)", "local best response to the agent"),
-    },
+AGENTS = tuple(
+    Reproduction(
+        f"brown2018-{name}",
+        DEPTH,
+        takes,
+        what,
+        budgeted=True,
+        resumable=True,
+        module="brown2018_agent",
+        entry=name,
+    )
+    for name, takes, what in (
+        ("table1", "some 15 CPU hours (--budget, --keep)", "the agent for whole hold'em"),
+        ("lbr", "some 6 CPU hours (--budget, --keep)", "local best response to the agent"),
+    )
 )
 MARGINS = Reproduction(
     "moravcik2016-fig5",

@@ -25,6 +25,7 @@ Notes:
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -207,13 +208,7 @@ class Opened:
 
     def values(self, count: int, told: Callable[[int], None]) -> dict[str, LeafTable]:
         """State values after the bet, `count` of each kind."""
-        solutions = 0
-
-        def watch(_: object) -> None:
-            nonlocal solutions
-            solutions += 1
-            told(min(solutions, count - 1))
-
+        solved, last = itertools.count(1), count - 1
         told(0)
         tree, blueprint, where = self.tree, self.blueprint, self.device
         grown = self_generated(
@@ -225,7 +220,7 @@ class Opened:
             schedule=self.plan,
             iterations=self.effort.generation,
             device=where,
-            watch=watch,
+            watch=lambda _: told(min(next(solved), last)),
         )
         limited = depth_limited(
             tree, blueprint, at=LIMIT, player=US, continuations=grown, device=where

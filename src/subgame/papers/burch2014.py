@@ -123,11 +123,11 @@ def doubling(first: int, last: int) -> list[int]:
     return [*out, last] if out[-1] < last else out
 
 
-def slope(points: Sequence[Point], from_iteration: int = 1000) -> float:
-    """The exponent of exploitability in the number of iterations: -1/2 is 1 / sqrt(T)."""
-    used = [p for p in points if p.iterations >= from_iteration and p.exploitability > 0]
-    if len(used) < 2:
-        used = list(points)
-    x = np.log([point.iterations for point in used])
-    y = np.log([point.exploitability for point in used])
+def slope(points: Sequence[Point]) -> float:
+    """The exponent of exploitability in the number of iterations, from 1,000 on.
+
+    -1/2 is 1 / sqrt(T).
+    """
+    used = [(p.iterations, p.exploitability) for p in points if p.iterations >= 1000]
+    x, y = np.log(used).T
     return float(np.polyfit(x, y, 1)[0])

@@ -134,11 +134,6 @@ PACE = (
 """The paper's time, and ours in seconds per iteration times this."""
 
 
-def _reached(points: Sequence[Point], target: float) -> Point | None:
-    """The first point of a curve at or below an exploitability."""
-    return next((point for point in points if point.exploitability <= target), None)
-
-
 def _rows(
     solved: sg.Result,
     kept: sg.Compact,
@@ -178,8 +173,9 @@ def _rows(
     yield row("microseconds per iteration of CFR", None, pace["safe CFR"] * 1e6, note)
     yield row("safe slower than unsafe, PCS, %", 0.1, (each / pace["unsafe PCS"] - 1) * 100, per)
     for label in ("CFR", "CFR+"):
-        sooner = _reached(curves[f"safe {label}"], safe[-1].exploitability)
-        if sooner is not None:
+        points = curves[f"safe {label}"]
+        better = [point for point in points if point.exploitability <= safe[-1].exploitability]
+        for sooner in better[:1]:
             note = (
                 f"per subgame, both players; PCS {safe[-1].seconds / 5:.3g} s; "
                 f"{sooner.iterations:,} iterations, {sooner.exploitability:.2g}"

@@ -22,8 +22,8 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
@@ -49,13 +49,12 @@ def run(
     tell: Progress,
     *,
     budget: float = BUDGET,
-    executor: Executor | None = None,
     keep: Path | None = None,
 ) -> Found:
     """As many cells of the grid as fit into `budget` CPU seconds; quick: a small corner of it.
 
-    `executor` runs the lines, by default one process per core. A line's cells are added to the
-    file `keep` as soon as they are found; lines found there whole are not run again.
+    One process per core runs the lines. A line's cells are added to the file `keep` as soon as
+    they are found; lines found there whole are not run again.
     """
     trunk, inner = (TRUNK, SUBGAME) if not quick else ((25, 100), (25, 50, 100, 200))
     resolve = 1_000 if quick else RESOLVE
@@ -68,10 +67,8 @@ def run(
     found, spent = _kept(keep, resolve)
     known = [n for n, counts in cells.items() if all((t, n) in found for t in counts)]
     done = sum(n * cells[n][-1] for n in known)
-    with ExitStack() as stack:
-        pool = executor or stack.enter_context(
-            stopping(ProcessPoolExecutor(mp_context=get_context("spawn")))  # the bar is a thread
-        )
+    processes = ProcessPoolExecutor(mp_context=get_context("spawn"))  # the bar is a thread
+    with stopping(processes) as pool:
         longest = sorted(set(cells) - set(known), key=lambda n: -n * cells[n][-1])
         jobs = {pool.submit(_line, n, cells[n], resolve, keep): n for n in longest}
         for job in as_completed(jobs):

@@ -106,10 +106,7 @@ def _best(tree: sg.PublicTree, strategy: sg.Strategy) -> float:
 def _with(tree: sg.PublicTree, **guesses: Mapping[str, float]) -> sg.Strategy:
     """The paper's blueprint with other guesses of P2: ``Play={"Heads": 1}``."""
     table = {name.replace("_", " "): dict(guess) for name, guess in guesses.items()}
-    known = tree.histories
-    return sg.Strategy.from_table(
-        tree, known.game.blueprints()["paper"] | table if known else table
-    )
+    return sg.Strategy.from_table(tree, sg.blueprint(tree, "paper").table() | table)
 
 
 def _section_2() -> Rows:
@@ -194,12 +191,8 @@ def _techniques() -> Rows:
 def _two_subgames() -> Rows:
     tree = sg.compile(sg.games.load("coin-toss-two"))
     values = _plays(tree, sg.blueprint(tree, "paper"))
-    split, whole = (  # of Heads and Tails
-        list(
-            _account(_refined(tree, sg.ReachResolve(split=each), "Play S1"), "alternative").values()
-        )
-        for each in (True, False)
-    )
+    found = (_refined(tree, sg.ReachResolve(split=each), "Play S1") for each in (True, False))
+    split, whole = (list(_account(each, "alternative").values()) for each in found)  # Heads, Tails
     one = _plays(tree, _with(tree, Play_S1={"Tails": 1}))
     both = _plays(tree, _with(tree, Play_S1={"Tails": 1}, Play_S2={"Tails": 1}))
     always = np.array([1.0, -1.0])  # what P1 gets in S1 from Heads and Tails if P2 guesses Tails

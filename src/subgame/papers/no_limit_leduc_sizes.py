@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import subgame as sg
@@ -40,6 +41,7 @@ FULL = (
 )
 STACK, ANTE = 120, 10
 """Ganzfried & Sandholm's 12 antes, in chips small enough for any of the sizes above."""
+leduc = partial(sg.games.load, "no-limit-leduc", ante=ANTE)
 TECHNIQUES = ("resolve", "maxmargin")
 # Ganzfried & Sandholm 2013, Table 3 (no-limit Kuhn, fcpa): mapping -> stack -> player 2.
 STACKS = (1, 3, 5, 10, 20, 50, 100)
@@ -72,10 +74,7 @@ def against_size(
     size: float,
     *,
     stack: int = STACK,
-    ante: int = ANTE,
-    game: str = "no-limit-leduc",
     techniques: Sequence[str] = TECHNIQUES,
-    how: str = "pseudo-harmonic",
     iterations: int = 500,
 ) -> Against:
     """Play a blueprint of the game with `OURS` against an opponent with one more size."""
@@ -84,11 +83,9 @@ def against_size(
     for p in (0, 1):  # our seat
         sizes = [OURS, OURS]
         sizes[1 - p] = f"{size:g}x {OURS}"
-        tree = sg.compile(
-            sg.games.load(game, stack=stack, ante=ante, bets=sizes[0], replies=sizes[1])
-        )
+        tree = sg.compile(leduc(stack=stack, bets=sizes[0], replies=sizes[1]))
         value = sg.solve_lp(tree).value * (1 if p == 1 else -1)  # the opponent's
-        played = sg.translate(tree, blueprint, how)
+        played = sg.translate(tree, blueprint, "pseudo-harmonic")
         translated += (sg.exploitability(tree, played).per_seat[p] - value) / 2
         for technique in techniques:
             found = sg.nest(tree, blueprint, technique=technique, player=p, iterations=iterations)
@@ -105,8 +102,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     if not quick:
         tell("no-limit Leduc with every bet size", 0.1)
         rows += _leduc()
-    small = sg.compile(sg.games.load("no-limit-leduc", stack=STACK, ante=ANTE, bets=OURS))
-    solved = sg.solve_lp(small)
+    solved = sg.solve_lp(sg.compile(leduc(stack=STACK, bets=OURS)))
     found = []
     for k, size in enumerate(sizes):
         tell(f"one more bet of {size:g} pot", 0.2 + 0.8 * k / len(sizes))
@@ -143,12 +139,8 @@ def kuhn_table(stacks: Sequence[int]) -> list[dict[str, Any]]:
     """Ganzfried & Sandholm 2013, Table 3, in dimes: player 2's exploitability in dollars."""
     rows = []
     for k, n in enumerate(stacks):
-        small, large = (
-            sg.compile(
-                sg.games.load("no-limit-kuhn", stack=10 * n + 5, ante=5, bets=bets, replies="none")
-            )
-            for bets in ("fcpa", "all")
-        )
+        kuhn = partial(sg.games.load, "no-limit-kuhn", stack=10 * n + 5, ante=5, replies="none")
+        small, large = (sg.compile(kuhn(bets=bets)) for bets in ("fcpa", "all"))
         solved, value = sg.solve_lp(small), sg.solve_lp(large).value
         call = 1.0 if n == 3 else 2 / (1 + n)
         table = solved.strategy.table() | {f"K:r{10 * n}": {"f": 1 - call, "c": call}}
@@ -164,9 +156,7 @@ def kuhn_table(stacks: Sequence[int]) -> list[dict[str, Any]]:
 
 def _leduc() -> list[dict[str, Any]]:
     """Ganzfried & Sandholm 2013, Table 6, by the equilibria of two solvers."""
-    small, large = (
-        sg.compile(sg.games.load("no-limit-leduc", stack=12, bets=bets)) for bets in ("fcpa", "all")
-    )
+    small, large = (sg.compile(leduc(ante=1, stack=12, bets=bets)) for bets in ("fcpa", "all"))
     found = {"lp": sg.solve_lp(small), "cfr+": sg.solve(small, "cfr+", iterations=5000)}
     rows = []
     for name, printed in TABLE_6.items():

@@ -128,13 +128,11 @@ class Report:
         from rich.text import Text
 
         shown = Table(box=SIMPLE_HEAD, title=f"{self.key}: {self.what}", title_justify="left")
-        for name, right in (("quantity", False), ("paper", True), ("ours", True), ("note", False)):
-            shown.add_column(name, justify="right" if right else "left")
+        for name in ("quantity", "paper", "ours", "note"):
+            shown.add_column(name, justify="right" if name in ("paper", "ours") else "left")
         for line in self.rows:
-            shown.add_row(
-                *(Text(figure(line[key])) for key in ("quantity", "paper", "ours")),
-                Text(line["note"], style="dim"),
-            )
+            cells = (Text(figure(line[key])) for key in ("quantity", "paper", "ours"))
+            shown.add_row(*cells, Text(line["note"], style="dim"))
         console = Console(width=width, color_system=None)
         with console.capture() as text:
             console.print(Text(self.paper, style="italic"))
@@ -342,23 +340,16 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def command(
-    key: str,
-    quick: bool,
-    seed: int,
-    budget: float | None = None,
-    chosen: Mapping[str, str] | None = None,
-) -> str:
-    """The command that repeats a run.
+def command(key: str, quick: bool, seed: int, options: Mapping[str, Any]) -> str:
+    """The command that repeats a run, of the experiment's `options` those that change figures.
 
-    >>> command("burch2014-fig4", quick=False, seed=1, budget=60.0)
+    >>> command("burch2014-fig4", quick=False, seed=1, options={"budget": 60.0, "keep": "a.jsonl"})
     'subgame reproduce burch2014-fig4 --seed 1 --budget 60'
     """
-    words = ["subgame reproduce", key]
-    words += ["--quick"] if quick else []
-    words += [f"--seed {seed}"] if seed else []
-    words += [f"--budget {budget:g}"] if budget is not None else []
-    words += [f"--set {name}={value}" for name, value in (chosen or {}).items()]
+    words = ["subgame reproduce", key, *["--quick"] * quick, *[f"--seed {seed}"] * (seed > 0)]
+    for name, value in options.items():
+        if name != "keep":
+            words.append(f"--budget {value:g}" if name == "budget" else f"--set {name}={value}")
     return " ".join(words)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -62,21 +61,17 @@ def compare(want: TorchRangeEngine, got: TorchRangeEngine, seed: int) -> Json:
     """Differences of two engines on one tree: values, best responses, every schedule."""
     tree, rng = want.tree, np.random.default_rng(seed)
     drawn = [rng.random(tree.stored(p), dtype=np.float32) for p in (0, 1)]
-    out: Json = defaultdict(float)
+    values, best = [], []
     for p in (0, 1):
-        plans = [one.plan(1 - p, drawn[1 - p]) for one in (want, got)]
-        a, b = want.values(p, drawn[p], plans[0]), got.values(p, drawn[p], plans[1])
-        out["values"] = max(out["values"], far(b.roots, a.roots))
-        c, d = want.respond(p, plans[0]), got.respond(p, plans[1])
-        out["best response"] = max(out["best response"], far(d.roots, c.roots))
+        sides = [(one, one.plan(1 - p, drawn[1 - p])) for one in (got, want)]
+        values.append(far(*(one.values(p, drawn[p], plan).roots for one, plan in sides)))
+        best.append(far(*(one.respond(p, plan).roots for one, plan in sides)))
+    found: Json = {"values": max(values), "best response": max(best)}
     for name in NAMED:
-        plan = parse(name)
-        sides = [_stepped(one, plan, drawn) for one in (want, got)]
-        for p in (0, 1):
-            for field in ("regret", "average"):
-                a, b = (getattr(side[p], field).numpy() for side in sides)
-                out[name] = max(out[name], far(b, a))
-    return dict(out)
+        pairs = (_stepped(one, parse(name), drawn) for one in (got, want))
+        parts = [[part for regrets in pair for part in regrets[:2]] for pair in pairs]
+        found[name] = max(map(far, *parts))
+    return found
 
 
 def agreement(device: str, names: tuple[str, ...] | None = None, seed: int | None = None) -> Json:

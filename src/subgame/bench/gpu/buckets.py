@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,31 +12,21 @@ from subgame.abstraction.features import features
 from subgame.abstraction.points import points
 from subgame.bench.gpu import measure
 from subgame.bench.gpu.games import far, fresh
-from subgame.bench.gpu.measure import Pair, advance, kept
+from subgame.bench.gpu.measure import Json, Pair, Scale, advance, kept
 from subgame.engines.torch.buckets import Bucketed
 from subgame.engines.torch.ranges import TorchRangeEngine
-from subgame.games import holdem
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.solve.schedule import parse
 from subgame.tree.ranges.buckets import Buckets
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
-Json = dict[str, Any]
-COUNTS = (200, 2000, 30000)
 
-
-def part_buckets(
-    peak: float,
-    device: str = "cuda",
-    game: Any = None,
-    counts: tuple[int, ...] = COUNTS,
-    iterations: int = 200,
-) -> Json:
+def part_buckets(scale: Scale) -> Json:
     """Flop hold'em with its flops in buckets by strength, in lossless ones, and in none."""
-    tree = compile_range_tree(game or holdem.nlfh())
-    engine, plain = TorchRangeEngine(tree, device), TorchRangeEngine(tree, device, triton=False)
+    tree, make = compile_range_tree(scale.flop), partial(TorchRangeEngine, device=scale.device)
+    engine, plain = make(tree), make(tree, triton=False)
     cases: dict[str, Buckets | None] = {
-        f"{count:,} by strength": by_strength(tree, count) for count in counts
+        f"{count:,} by strength": by_strength(tree, count) for count in scale.buckets
     }
     cases |= {"lossless": Buckets.lossless(tree, ["flop"]), "none": None}
     found: Json = {}
@@ -43,8 +34,8 @@ def part_buckets(
         measure.forget(engine.torch)
         spot = measure.Spot.of(engine, engine.stage(tree.streets, buckets=buckets))
         count = buckets.groupings[1].count if buckets else None
-        found[name] = case = {"buckets": count, **measure.timed(spot, parse("dcfr"), peak)}
-        case["dcfr, mbb/h"] = measure.curve(spot, parse("dcfr"), [iterations], measure.MILLI)
+        found[name] = case = {"buckets": count, **measure.timed(spot, parse("dcfr"), scale.peak)}
+        case["dcfr, mbb/h"] = measure.curve(spot, parse("dcfr"), [scale.most // 5], measure.MILLI)
         if buckets is not None:
             case |= _agreement(engine, plain, buckets)
     return found

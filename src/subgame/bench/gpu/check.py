@@ -34,13 +34,12 @@ from subgame.bench.gpu.agreement import agreement, gadgets, rounding
 from subgame.bench.gpu.buckets import part_buckets
 from subgame.bench.gpu.games import far
 from subgame.bench.gpu.larger import part_larger
-from subgame.bench.gpu.measure import MILLI, Json, Spot, advance, curve, now, timed
+from subgame.bench.gpu.measure import MILLI, Json, Scale, Spot, advance, curve, now, timed
 from subgame.engines.torch.batch import RangeBatch
 from subgame.engines.torch.ranges import TorchRangeEngine
 from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import Storage
 from subgame.games import holdem
-from subgame.games.holdem.cards import DECK, Deck
 from subgame.solve.schedule import parse
 from subgame.tree.files import replacing, rescue
 from subgame.tree.ranges.betting_tree import grow
@@ -48,9 +47,6 @@ from subgame.tree.ranges.tree import compile_range_tree
 
 Tensor = Any
 THREE_BETS = "preflop: 0.5x 1x / cap 1; flop: 0.5x 1x / cap 3"
-TWO_SIZES = "preflop: 0.5x 1x / cap 1; flop: 0.5x 1x / cap 1; turn: 0.5x 1x / cap 1"
-ENDGAME = "all: 0.5x 1x a"
-"""Bets of the river endgame with 177 nodes (pot 100, stacks 1,000)."""
 CPU = Path(__file__).parents[4] / "docs" / "results" / "bench-holdem.json"
 """Where the CPU engine's times are, in a checkout."""
 
@@ -60,31 +56,25 @@ def checks(most: int) -> list[int]:
     return [k for k in (10, 50, 100, 200, 400, 600, 800, 1000) if k <= most]
 
 
-def part_nlfh(
-    peak: float, bets: str | None = None, device: str = "cuda", game: Any = None, most: int = 1000
-) -> Json:
-    """Whole flop hold'em: time, and curves in mbb/h."""
+def part_nlfh(scale: Scale, *schedules: str) -> Json:
+    """Whole flop hold'em: time, and curves in mbb/h by CFR+ and other schedules."""
     begin = time.perf_counter()
-    whole = holdem.nlfh(bets=bets) if bets else game or holdem.nlfh()
-    tree = compile_range_tree(whole)
+    tree = compile_range_tree(scale.flop)
     compiled = time.perf_counter()
-    engine = TorchRangeEngine(tree, device)
+    engine = TorchRangeEngine(tree, scale.device)
     found: Json = {"compile s": compiled - begin, "tables s": time.perf_counter() - compiled}
     spot = Spot.of(engine)
-    found["time"] = timed(spot, parse("cfr+"), peak)
-    found["cfr+, mbb/h"] = curve(spot, parse("cfr+"), checks(most), MILLI)
-    if not bets:
-        found["pdcfr+, mbb/h"] = curve(spot, parse("pdcfr+"), checks(most), MILLI)
-        found["dcfr, mbb/h"] = curve(spot, parse("dcfr"), checks(most), MILLI)
+    found["time"] = timed(spot, parse("cfr+"), scale.peak)
+    for name in ("cfr+", *schedules):
+        found[f"{name}, mbb/h"] = curve(spot, parse(name), checks(scale.most), MILLI)
     return found
 
 
-def part_whole(peak: float, device: str = "cuda", game: Any = None) -> Json:
+def part_whole(scale: Scale) -> Json:
     """One iteration of flop hold'em, fused beside plain PyTorch, both on the device."""
-    tree = compile_range_tree(game or holdem.nlfh())
-    sides = [
-        TorchRangeEngine(tree, device, triton=triton, graphs=False) for triton in (False, True)
-    ]
+    tree = compile_range_tree(scale.flop)
+    make = partial(TorchRangeEngine, tree, scale.device, graphs=False)
+    sides = [make(triton=triton) for triton in (False, True)]
     found: Json = {}
     for name in ("dcfr", "pcfr+"):
         plan = parse(name)
@@ -96,16 +86,12 @@ def part_whole(peak: float, device: str = "cuda", game: Any = None) -> Json:
         for cfr in both:
             advance(cfr, plan, 11, 1)
         for p in (0, 1):
+            real = [place.tables[p].above >= 0 for place in sides[0].places]
             for field in ("regret", "average"):
-                pairs = zip(
-                    getattr(plain[p], field).blocks,
-                    getattr(fused[p], field).blocks,
-                    sides[0].places,
-                    strict=True,
-                )
+                one, two = (getattr(pair[p], field).blocks for pair in (plain, fused))
                 found[f"{name}, {field} {p}"] = max(
-                    float(((a - b) * (place.tables[p].above >= 0)).abs().max() / a.abs().max())
-                    for a, b, place in pairs
+                    float(((a - b) * here).abs().max() / a.abs().max())
+                    for a, b, here in zip(one, two, real, strict=True)
                 )
             if name == "dcfr":
                 a, b = (e.respond(p, e.plan(1 - p, plain[1 - p].average)).roots for e in sides)
@@ -113,11 +99,11 @@ def part_whole(peak: float, device: str = "cuda", game: Any = None) -> Json:
     return found
 
 
-def part_turn(peak: float, device: str = "cuda", game: Any = None) -> Json:
+def part_turn(scale: Scale) -> Json:
     """The turn endgame of the CPU benchmark, to 0.1 % of the pot."""
-    tree = compile_range_tree(game or holdem.endgame("QsJh2h8d", 100, 300, bets=ENDGAME))
-    spot = Spot.of(TorchRangeEngine(tree, device))
-    found: Json = {"nodes": tree.num_nodes, "time": timed(spot, parse("dcfr"), peak)}
+    tree = compile_range_tree(scale.endgame)
+    spot = Spot.of(TorchRangeEngine(tree, scale.device))
+    found: Json = {"nodes": tree.num_nodes, "time": timed(spot, parse("dcfr"), scale.peak)}
     checks = [*range(25, 200, 25), *range(200, 2001, 50)]
     found["dcfr, % of the pot"] = curve(
         spot, parse("dcfr"), checks, 1.0, lambda gap, seconds: gap <= 0.1
@@ -125,38 +111,27 @@ def part_turn(peak: float, device: str = "cuda", game: Any = None) -> Json:
     return found
 
 
-def part_storage(
-    peak: float,
-    device: str = "cuda",
-    game: Any = None,
-    most: int = 1000,
-    small: tuple[str, ...] = ("river", "nlfh", "turn"),
-) -> Json:
+def part_storage(scale: Scale) -> Json:
     """Flop hold'em with regrets and averages in 16 bits beside 32: agreement, time, curves."""
-    found: Json = {"fused and plain": rounding(device, small)}
-    engine = TorchRangeEngine(compile_range_tree(game or holdem.nlfh()), device)
+    found: Json = {"fused and plain": rounding(scale.device, scale.rounded)}
+    engine = TorchRangeEngine(compile_range_tree(scale.flop), scale.device)
     for kind in get_args(Storage):
         measure.forget(engine.torch)
         spot = Spot.of(engine, engine.stage(engine.tree.streets, storage=kind))
-        found[kind] = {"time": timed(spot, parse("dcfr"), peak)}
-        found[kind]["dcfr, mbb/h"] = curve(spot, parse("dcfr"), checks(most), MILLI)
+        found[kind] = {"time": timed(spot, parse("dcfr"), scale.peak)}
+        found[kind]["dcfr, mbb/h"] = curve(spot, parse("dcfr"), checks(scale.most), MILLI)
     return found
 
 
-def part_slices(
-    peak: float,
-    device: str = "cuda",
-    game: Any = None,
-    megabytes: tuple[int, ...] = (4096, 256, 96, 48),
-) -> Json:
+def part_slices(scale: Scale) -> Json:
     """Flop hold'em with its boards cut into slices, the least of which fit the cache."""
-    engine = TorchRangeEngine(compile_range_tree(game or holdem.nlfh()), device)
+    engine = TorchRangeEngine(compile_range_tree(scale.flop), scale.device)
     found: Json = {}
-    for size in megabytes:
+    for size in scale.megabytes:
         engine.needs = replace(engine.needs, scratch=size << 20)
         spot = Spot.of(engine, engine.stage(engine.tree.streets))
         slices = [len(list(spot.batch._slices(len(engine.levels) - 1, p, 4))) for p in (0, 1)]
-        taken = timed(spot, parse("dcfr"), peak)
+        taken = timed(spot, parse("dcfr"), scale.peak)
         found[f"{size} MiB"] = {"slices": slices, "ms per iteration": taken["ms per iteration"]}
     return found
 
@@ -178,43 +153,32 @@ def _solved(spot: Spot, peak: float, goal: float, seconds: float) -> Json:
     return found
 
 
-def part_nlth(
-    peak: float,
-    device: str = "cuda",
-    game: Any = None,
-    kinds: tuple[Storage, ...] = ("float32", "int16"),
-    seconds: float = 40.0,
-) -> Json:
+def part_nlth(scale: Scale) -> Json:
     """Whole turn hold'em, in float32 and in 16 bits."""
-    engine, made = measure.turn_holdem(device, game)
+    engine, made = measure.turn_holdem(scale.device, scale.turn)
     found: Json = dict(made)
+    kinds: tuple[Storage, ...] = ("float32", "int16")
     for kind in kinds:
         batch = engine.stage(engine.tree.streets, storage=kind)
-        found[kind] = _solved(Spot.of(engine, batch), peak, 5.0, seconds)
+        found[kind] = _solved(Spot.of(engine, batch), scale.peak, 5.0, 0.4 * scale.seconds)
     return found
 
 
-def part_two_sizes(
-    peak: float,
-    device: str = "cuda",
-    game: Any = None,
-    bets: str = TWO_SIZES,
-    seconds: float = 90.0,
-) -> Json:
+def part_two_sizes(scale: Scale) -> Json:
     """Turn hold'em with two bet sizes, which only fits in 16 bits."""
-    engine, made = measure.turn_holdem(device, game)
-    larger = holdem.nlth(bets=bets)
-    found: Json = {"bets": bets, **made}
+    engine, made = measure.turn_holdem(scale.device, scale.turn)
+    larger = holdem.nlth(bets=scale.two_sizes)
+    found: Json = {"bets": scale.two_sizes, **made}
     for kind in get_args(Storage):
         stage = engine.stage(grow(larger), storage=kind, placement="device", memory_limit=np.inf)
         found[f"quoted GiB, {kind}"] = stage.estimate().device / 2**30
-    if device == "cuda":
+    if scale.device == "cuda":
         measure.forget(engine.torch)
         free = engine.torch.cuda.mem_get_info()[0]
         found["free GiB"] = free / 2**30
         if stage.estimate().device - sum(frame.tables for frame in stage.frames) > free:
             return {**found, "skipped": "it does not fit"}
-    return {**found, **_solved(Spot.of(engine, stage), peak, 5.0, seconds)}
+    return {**found, **_solved(Spot.of(engine, stage), scale.peak, 5.0, 0.9 * scale.seconds)}
 
 
 def random_ranges(batch: RangeBatch, roots: int, seed: int) -> tuple[Tensor, Tensor]:
@@ -229,29 +193,21 @@ def random_ranges(batch: RangeBatch, roots: int, seed: int) -> tuple[Tensor, Ten
     return out[0], out[1]
 
 
-def part_rivers(
-    peak: float,
-    device: str = "cuda",
-    count: int = 1000,
-    bets: str = ENDGAME,
-    deck: Deck = DECK,
-    most: int = 3000,
-    seed: int = 0,
-) -> Json:
+def part_rivers(scale: Scale, seed: int = 0) -> Json:
     """River endgames with random boards and ranges solved together, to 0.5 and 0.1 % of the pot."""
     begin, rng = time.perf_counter(), np.random.default_rng(seed)
+    deck, count, most = scale.deck, scale.rivers, 3 * scale.most
     boards = [tuple(rng.choice(deck.size, 5, replace=False).tolist()) for _ in range(count)]
-    game = holdem.endgame(boards[0], 100, 1000, bets=bets, deck=deck)
-    engine = TorchRangeEngine(compile_range_tree(game, boards=boards), device)
+    game = holdem.endgame(boards[0], 100, 1000, bets=scale.river_bets, deck=deck)
+    engine = TorchRangeEngine(compile_range_tree(game, boards=boards), scale.device)
     spot = Spot.at(engine, random_ranges(engine, 1, seed))
     found: Json = {
         "endgames": count,
         "nodes of each": engine.tree.num_nodes // count,
         "build s": now(engine) - begin,
     }
-    found["time"] = timed(spot, parse("dcfr"), peak)
-    checks = [*range(20, 600, 20), *range(600, most + 1, 50)]
-    checks = [k for k in checks if k <= most]
+    found["time"] = timed(spot, parse("dcfr"), scale.peak)
+    checks = [k for k in (*range(20, 600, 20), *range(600, most + 1, 50)) if k <= most]
     points, reached = [], dict[str, Json]()
     for goal, spent, _, gaps, _ in measure.solving(spot, parse("dcfr"), checks):
         shares = [float((gaps <= bar).mean()) for bar in (0.5, 0.1)]
@@ -285,37 +241,27 @@ def _beside_the_cpu(reached: Json) -> Json:
     return out
 
 
-def part_growth(
-    peak: float,
-    device: str = "cuda",
-    flops: tuple[int, ...] = (20, 200, 1755),
-    sizes: tuple[str, ...] = ("1x / cap 1", "0.5x 1x / cap 1", "0.5x 1x / cap 2"),
-    endgames: tuple[tuple[str, str], ...] = (
-        ("QsJh2h8d", "all: 1x / cap 1"),
-        ("QsJh2h", "all: 1x / cap 1"),
-    ),
-    deck: Deck = DECK,
-) -> Json:
+def part_growth(scale: Scale) -> Json:
     """Time per iteration by size: flops side by side with some betting, turn and flop endgames.
 
     Flops need not differ in more than suits; betting below one root or five takes one kernel.
     """
-    rng, points, first = np.random.default_rng(0), [], "preflop: 0.5x 1x / cap 1; flop:"
-    whole = [
-        holdem.nlfh(bets=f"{first} {each}", ranks=deck.ranks, suits=deck.suits) for each in sizes
-    ]
-    for boards in flops:
+    rng, points, deck = np.random.default_rng(0), [], scale.deck
+    make = partial(holdem.nlfh, ranks=deck.ranks, suits=deck.suits)
+    whole = [make(bets=f"preflop: 0.5x 1x / cap 1; flop: {each}") for each in scale.sizes]
+    for boards in scale.flops:
         dealt = [tuple(rng.choice(deck.size, 3, replace=False).tolist()) for _ in range(boards)]
         ways = grow(whole[0])[0].leaves
         tree = compile_range_tree(whole[0], boards=dealt, roots=ways[:1])
-        engine = TorchRangeEngine(tree, device)
-        for game, each in zip(whole, sizes, strict=True):
+        engine = TorchRangeEngine(tree, scale.device)
+        for game, each in zip(whole, scale.sizes, strict=True):
             for roots in (1, len(ways)):
                 stage = engine.stage(grow(game, grow(game)[0].leaves[:roots]))
-                points.append(_point(f"flops, {each}", stage, peak))
-    for board, bets in endgames:
+                points.append(_point(f"flops, {each}", stage, scale.peak))
+    bets = "all: 1x / cap 1"
+    for board in scale.boards:
         tree = compile_range_tree(holdem.endgame(board, 100, 300, bets=bets, deck=deck))
-        points.append(_point(f"{board}, {bets}", TorchRangeEngine(tree, device), peak))
+        points.append(_point(f"{board}, {bets}", TorchRangeEngine(tree, scale.device), scale.peak))
     names = "what, boards, actions, cells, ms per iteration, least GB, "
     names += "share of copy bandwidth, least bytes"
     return {names: sorted(points, key=lambda point: point[3])}
@@ -340,12 +286,13 @@ def _point(name: str, batch: RangeBatch, peak: float) -> list[Any]:
     ]
 
 
-PARTS: dict[str, Callable[[float], Json]] = {
+PARTS: dict[str, Callable[[Scale], Json]] = {
+    "agreement": lambda scale: agreement(scale.device),
     "whole": part_whole,
-    "nlfh": part_nlfh,
-    "three-bets": lambda peak: part_nlfh(peak, THREE_BETS),
+    "nlfh": lambda scale: part_nlfh(scale, "pdcfr+", "dcfr"),
+    "three-bets": lambda scale: part_nlfh(replace(scale, flop=holdem.nlfh(bets=THREE_BETS))),
     "turn": part_turn,
-    "gadgets": lambda peak: gadgets("cuda"),
+    "gadgets": lambda scale: gadgets(scale.device),
     "storage": part_storage,
     "slices": part_slices,
     "buckets": part_buckets,
@@ -354,7 +301,7 @@ PARTS: dict[str, Callable[[float], Json]] = {
     "rivers": part_rivers,
     "growth": part_growth,
     "larger": part_larger,
-    "games": lambda peak: check_games.check(),
+    "games": lambda scale: check_games.check(scale.device),
 }
 
 
@@ -366,7 +313,7 @@ def _write(found: dict[str, Any], path: Path) -> None:
 def main() -> None:
     """What ``python -m subgame.bench.gpu.check`` does."""
     parser = argparse.ArgumentParser(prog="python -m subgame.bench.gpu.check")
-    parser.add_argument("parts", nargs="*", default=["agreement", *PARTS])
+    parser.add_argument("parts", nargs="*", default=list(PARTS))
     parser.add_argument("--interpret", action="store_true", help="kernels without a GPU")
     parser.add_argument("--out", help="a file for the JSON")
     asked = parser.parse_args()
@@ -388,12 +335,12 @@ def main() -> None:
         "date": datetime.now(UTC).isoformat("T", "seconds"),
         "copy bandwidth, GB/s": measure.bandwidth(torch) / 1e9,
     }
-    failed = False
+    scale, failed = Scale(found["copy bandwidth, GB/s"] * 1e9), False
     for part in asked.parts:
         measure.forget(torch)
-        peak, begin = found["copy bandwidth, GB/s"] * 1e9, time.perf_counter()
+        begin = time.perf_counter()
         try:
-            found[part] = agreement("cuda") if part == "agreement" else PARTS[part](peak)
+            found[part] = PARTS[part](scale)
         except Exception:  # the other parts still run
             found[part], failed = {"error": traceback.format_exc()}, True
         found[part]["s in all"] = time.perf_counter() - begin

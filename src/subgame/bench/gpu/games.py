@@ -7,7 +7,6 @@ NumPy, infoset by infoset. The check also covers the gadgets of `subgame.refine`
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame import games
-from subgame.bench.gpu.measure import Json, cfr_from, cfr_of, kept
+from subgame.bench.gpu.measure import Json, advance, cfr_from, cfr_of, kept
 from subgame.engines.arrays import as_numpy
 from subgame.engines.torch.runtime import PLAIN
 from subgame.engines.torch.sequence import TorchSequenceEngine
@@ -54,9 +53,8 @@ LONG = 200
 """Iterations that are timed."""
 
 
-def on(tree: SequenceTree, device: str) -> TorchSequenceEngine:
-    """A new engine; devices are called as in `subgame.solve`."""
-    return TorchSequenceEngine(tree, device)
+on = TorchSequenceEngine
+"""A new engine; devices are called as in `subgame.solve`."""
 
 
 def far(got: Any, want: Any) -> float:
@@ -96,7 +94,7 @@ def drawn(tree: SequenceTree, rng: np.random.Generator) -> list[Floats]:
 def _steps(cfr: Cfr, plan: Schedule) -> None:
     """Some iterations, and some more."""
     for t in (11, 11 + STEPS):
-        cfr.advance(plan.discounts(t, STEPS + 1), t)
+        advance(cfr, plan, t, STEPS)
 
 
 def difference(one: Cfr, other: Cfr) -> float:
@@ -256,10 +254,8 @@ def before_holdem(device: str, how: Gadget, rng: np.random.Generator) -> float:
 def timed(device: str, tree: SequenceTree, plan: Schedule) -> Json:
     """Milliseconds per iteration, and what they bring."""
     cfr = cfr_of(on(tree, device), plan)
-    cfr.advance(plan.discounts(1, 6), 1)
-    begin = time.perf_counter()
-    cfr.advance(plan.discounts(6, LONG + 1), 6)
-    spent = (time.perf_counter() - begin) / LONG
+    advance(cfr, plan, 1, 5)
+    spent = advance(cfr, plan, 6, LONG)
     sizes = [side.num_sequences for side in tree.players]
     return {"sequences": sizes, "entries": len(tree.entries.value), "ms per iteration": spent * 1e3}
 
@@ -269,12 +265,10 @@ def check(
     names: tuple[str, ...] = NAMES,
     long: tuple[str, ...] = TIMED,
     at: tuple[str, str] = ("leduc", "after round 1"),
-    seed: int | None = None,
 ) -> Json:
     """Every game, schedule and gadget, and how long iterations take."""
-    seed = fresh() if seed is None else seed
+    seed, found = fresh(), dict[str, Json]()
     rng = np.random.default_rng(seed)
-    found: Json = {}
     names = (*names, f"random(seed={rng.integers(10**6)}, ragged=true)")
     out: Json = {"seed": seed, "worst": 0.0, "games": found}
     for name in names:

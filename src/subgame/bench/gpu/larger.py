@@ -8,19 +8,18 @@ is measured in the same run.
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 
 from subgame.bench.gpu import measure
-from subgame.bench.gpu.measure import MILLI, Json, Pair, Spot, advance, forget, now
+from subgame.bench.gpu.measure import MILLI, Json, Pair, Scale, Spot, advance, forget, now
 from subgame.engines.torch.batch import RangeBatch
 from subgame.engines.torch.memory import Placement
 from subgame.engines.torch.offload import OffloadedBlock, Queue
 from subgame.engines.torch.pinned import host_bytes
 from subgame.engines.torch.ranges import TorchRangeEngine
 from subgame.engines.torch.storage import Storage
-from subgame.games import holdem
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree.ranges.tree import compile_range_tree
 
@@ -43,7 +42,7 @@ class Link(NamedTuple):
         return {f"{name}, GB/s": rate / 1e9 for name, rate in named.items() if name != "both"}
 
 
-def probe(batch: RangeBatch, size: int = 2 << 30) -> Link:
+def probe(batch: RangeBatch, size: int) -> Link:
     """The link, by large copies."""
     torch, device = batch.torch, batch.device
     begin = time.perf_counter()
@@ -114,41 +113,33 @@ def difference(one: Pair, other: Pair) -> float:
     return max(float(np.abs(np.asarray(a) - np.asarray(b)).max(initial=0)) for a, b in pairs)
 
 
-def part_larger(
-    peak: float,
-    device: str = "cuda",
-    flop: Any = None,
-    turn: Any = None,
-    limit: str | float = "24GiB",
-    kinds: tuple[Storage, ...] = ("int16", "float32"),
-    counts: tuple[int, int] = (20, 30),
-    seconds: float = 100.0,
-    sample: int = 2 << 30,
-) -> Json:
-    """Flop hold'em from host memory beside the device, and turn hold'em within `limit`."""
-    begin, plan = time.perf_counter(), parse("dcfr")
-    engine = TorchRangeEngine(compile_range_tree(flop or holdem.nlfh()), device)
-    link = probe(engine, sample)
+def part_larger(scale: Scale) -> Json:
+    """Flop hold'em from host memory beside the device, and turn hold'em within a limit."""
+    begin, plan, limit = time.perf_counter(), parse("dcfr"), scale.limit
+    engine = TorchRangeEngine(compile_range_tree(scale.flop), scale.device)
+    link = probe(engine, scale.sample)
     found: Json = {"link": link.table()}
     sides = []
-    placements: tuple[Placement, ...] = ("device", "host")
-    for placement in placements:
+    for placement in get_args(Placement):
         forget(engine.torch)
         spot = Spot.of(engine, engine.stage(engine.tree.streets, placement=placement))
-        found[f"flop hold'em, {placement}"], pair = solved(spot, plan, counts[0], link, np.inf)
+        found[f"flop hold'em, {placement}"], pair = solved(spot, plan, scale.steps[0], link, np.inf)
         sides.append(pair)
     found["flop hold'em, greatest difference"] = difference(*sides)
     del sides, pair, spot, engine
-    larger, made = measure.turn_holdem(device, turn)
+    larger, made = measure.turn_holdem(scale.device, scale.turn)
     found["turn hold'em"] = {**made, "limit": str(limit)}
+    kinds: tuple[Storage, ...] = ("int16", "float32")
     for kind in kinds:
         forget(larger.torch)
-        name, left = f"turn hold'em, {kind}", begin + seconds - time.perf_counter()
+        name, left = f"turn hold'em, {kind}", begin + scale.seconds - time.perf_counter()
         stage = larger.stage(larger.tree.streets, storage=kind, memory_limit=limit)
         if stage.estimate().host / link.pinning > left / 2:
             found[name] = {"skipped": f"pinning its memory takes longer than {left / 2:.0f} s"}
             continue
-        found[name] = _within(Spot.of(larger, stage), plan, counts[1], link, begin + seconds)
+        found[name] = _within(
+            Spot.of(larger, stage), plan, scale.steps[1], link, begin + scale.seconds
+        )
     return found
 
 

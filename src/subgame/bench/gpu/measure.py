@@ -8,7 +8,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
 
@@ -21,6 +21,8 @@ from subgame.engines.torch.ranges import TorchRangeEngine
 from subgame.engines.torch.storage import stored_bytes
 from subgame.engines.torch.torch_ops import Task
 from subgame.games import holdem
+from subgame.games.holdem.cards import DECK, Deck
+from subgame.games.holdem.game import Holdem
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import Schedule
 from subgame.tree.ranges.tree import compile_range_tree
@@ -32,6 +34,45 @@ MILLI = 0.1
 """Chips: a thousandth of the big blind of 100."""
 RUN = 30
 """Iterations that are timed together, at most."""
+ENDGAME = "all: 0.5x 1x a"
+"""Bets of the river endgame with 177 nodes (pot 100, stacks 1,000)."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What the parts of the check measure, and how much of it; smaller without a GPU."""
+
+    peak: float
+    """Bytes per second of a large copy on the device."""
+    device: str = "cuda"
+    flop: Holdem = field(default_factory=holdem.nlfh)
+    turn: Holdem = field(default_factory=holdem.nlth)
+    endgame: Holdem = field(
+        default_factory=partial(holdem.endgame, "QsJh2h8d", 100, 300, bets=ENDGAME)
+    )
+    deck: Deck = DECK
+    most: int = 1000
+    """Iterations of curves."""
+    seconds: float = 100.0
+    """For turn hold'em, about."""
+    rivers: int = 1000
+    river_bets: str = ENDGAME
+    two_sizes: str = "preflop: 0.5x 1x / cap 1; flop: 0.5x 1x / cap 1; turn: 0.5x 1x / cap 1"
+    rounded: tuple[str, ...] = ("river", "nlfh", "turn")
+    """Small games with numbers in 16 bits."""
+    megabytes: tuple[int, ...] = (4096, 256, 96, 48)
+    """Sizes of slices."""
+    buckets: tuple[int, ...] = (200, 2000, 30000)
+    flops: tuple[int, ...] = (20, 200, 1755)
+    sizes: tuple[str, ...] = ("1x / cap 1", "0.5x 1x / cap 1", "0.5x 1x / cap 2")
+    """Betting on the flop, by which time grows."""
+    boards: tuple[str, ...] = ("QsJh2h8d", "QsJh2h")
+    limit: str | float = "24GiB"
+    """For turn hold'em from host memory."""
+    steps: tuple[int, int] = (20, 30)
+    """Iterations of flop and turn hold'em from host memory."""
+    sample: int = 2 << 30
+    """Bytes by which the link to the host is measured."""
 
 
 def bandwidth(torch: Any) -> float:
@@ -279,13 +320,13 @@ def curve(
 
 
 @cache
-def turn_holdem(device: str, game: Any = None) -> tuple[TorchRangeEngine, Json]:
+def turn_holdem(device: str, game: Holdem) -> tuple[TorchRangeEngine, Json]:
     """The engine of whole turn hold'em, and how long it took. An iteration is long: no graphs.
 
     It is made once: several parts want it, and it takes half a minute.
     """
     begin = time.perf_counter()
-    tree = compile_range_tree(game or holdem.nlth())
+    tree = compile_range_tree(game)
     compiled = time.perf_counter()
     engine = TorchRangeEngine(tree, device, graphs=False)
     return engine, {

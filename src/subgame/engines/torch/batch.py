@@ -121,10 +121,9 @@ class RangeBatch(EngineBase, Traversals):
             for level, place in zip(levels, before, strict=True)
         ]
         one, two = places[0].tables
-        mine = self._own(one.above)
-        yours = mine if two.above is one.above else self._own(two.above)
-        both = one._replace(above=mine), two._replace(above=yours)
-        places[0] = places[0]._replace(tables=both)
+        mine = one._replace(above=self._own(one.above))
+        yours = mine if two is one else two._replace(above=self._own(two.above))
+        places[0] = places[0]._replace(tables=(mine, yours))
         limit = self.limit if memory_limit is None else parse_bytes(memory_limit)
         needs = replace(
             self.needs,
@@ -209,7 +208,7 @@ class RangeBatch(EngineBase, Traversals):
     def snapshot(self, regrets: Regrets) -> Regrets:
         """A copy of what is played now. From the host always to the same place: pinning is slow."""
         spare, played = self._spare, regrets._replace(average=None)
-        if spare is None or not all(map(_alike, spare, played)):
+        if spare is None or [*map(_kinds, spare)] != [*map(_kinds, played)]:
             spare = Regrets(*(None if part is None else part.clone() for part in played))
             self._spare = spare if self.boards else None
             return spare
@@ -275,8 +274,7 @@ class RangeBatch(EngineBase, Traversals):
             def once(now: Tensor) -> None:
                 recorded.run(turn, now)
 
-        for t in range(len(rates) - 1):
-            once(rates[t : t + 2])
+        super().repeat(once, rates, key)
         if self.device.type == "cuda":
             self.torch.cuda.synchronize(self.device)  # whoever times it sees what it took
 
@@ -392,9 +390,9 @@ class RangeBatch(EngineBase, Traversals):
         return self.torch.nn.functional.pad(found, (0, missing)) if missing > 0 else found
 
 
-def _alike(one: Blocks | None, other: Blocks | None) -> bool:
-    """Whether both are kept in the same way, or neither is kept."""
-    return one is other if one is None or other is None else one.like(other)
+def _kinds(numbers: Blocks | None) -> list[type] | None:
+    """How they are kept on each street, in buckets or not; None where nothing is kept."""
+    return None if numbers is None else [type(block) for block in numbers.blocks]
 
 
 def room(device: Any, there: int = 0) -> float:

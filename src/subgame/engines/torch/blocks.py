@@ -66,10 +66,6 @@ class Blocks:
     def clone(self) -> Blocks:
         return Blocks(self.engine, self.player, [block.clone() for block in self.blocks])
 
-    def like(self, other: Blocks) -> bool:
-        """Whether both are kept in the same way, in buckets or not."""
-        return list(map(type, self.blocks)) == list(map(type, other.blocks))
-
     def copy_(self, other: Blocks) -> Blocks:
         for block, given in zip(self.blocks, other.blocks, strict=True):
             block.copy_(given)

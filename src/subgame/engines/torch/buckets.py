@@ -333,7 +333,7 @@ def seat(
             if grouping is None:
                 continue
             twin = out.get((s, 0))
-            if p == 1 and twin and place.tables[0].above is place.tables[1].above:
+            if p == 1 and twin and place.tables[0] is place.tables[1]:
                 seats = twin.seats
             else:
                 seats = Seats(_places(buckets, s + top, p, level), root, grouping.count, device)
@@ -355,13 +355,9 @@ def _places(buckets: Buckets, s: int, p: int, level: Level) -> NDArray[np.int32]
 
 def _roots_above(levels: list[Level], p: int) -> list[Ints]:
     """Per street and action of player `p`: the root of the first street that it lies below."""
-    here = list(range(levels[0].bets[p].roots))
-    out = []
-    for level in levels:
-        bet = level.bets[p]
-        root = here + [-1] * bet.edges
-        for node in bet.infosets:
-            root[node.first : node.first + node.actions] = [root[node.parent]] * node.actions
+    here, out = list(range(levels[0].bets[p].roots)), []
+    for bet in (level.bets[p] for level in levels):
+        root = bet.spread(here)
         out.append(np.array(root[bet.roots :], dtype=np.int64))
         here = [root[row] for row in bet.leaves]
     return out

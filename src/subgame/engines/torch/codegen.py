@@ -327,20 +327,16 @@ class Script:
 def parts(bet: Betting) -> list[Part]:
     """A street's roots, grouped by the shape of the betting below them."""
     found: dict[Shape, tuple[list[list[int]], list[list[float]]]] = {}
-    root_of = list(range(bet.roots)) + [-1] * bet.edges  # the root above each row
-    for node in bet.infosets:
-        for row in node.rows:
-            root_of[row] = root_of[node.parent]
+    root_of = bet.spread(list(range(bet.roots)))  # the root above each row
     for root in range(bet.roots):
         rows = [row for row in range(bet.roots, bet.rows) if root_of[row] == root]
         first = rows[0] if rows else bet.roots
         assert rows == list(range(first, first + len(rows)))
         local = {root: 0} | {row: 1 + k for k, row in enumerate(rows)}
-        lanes = [(local[row], k) for k, row in enumerate(bet.lanes) if row in local]
+        lanes = sorted((local[row], k) for k, row in enumerate(bet.lanes) if row in local)
         leaves = [(local[row], k) for k, row in enumerate(bet.leaves) if row in local]
-        lanes.sort()
-        ends = [end for end in bet.ends if end.row in local]
-        ends.sort(key=lambda end: (end.row, end.showdown))
+        here = (end for end in bet.ends if end.row in local)
+        ends = sorted(here, key=lambda end: (end.row, end.showdown))
         shape = Shape(
             1 + len(rows),
             tuple(

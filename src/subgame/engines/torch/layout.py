@@ -22,8 +22,6 @@ Ints = NDArray[np.int64]
 Small = NDArray[np.int16]
 WARP = 32
 """Hands of a unit are padded to this, so that every row starts on a full line of memory."""
-TABLES = ("above", "below", "orbit", "cards", "lists", "bounds", "spots", "same")
-"""Fields of `Hands` that go to the device."""
 SEGMENT = 32
 """Boards added up by one program on the way to the street above."""
 
@@ -77,6 +75,13 @@ class Betting:
     def edges(self) -> int:
         return self.rows - self.roots
 
+    def spread(self, above: list[int]) -> list[int]:
+        """[row] what its root has of `above`."""
+        found = above + [-1] * self.edges
+        for node in self.infosets:
+            found[node.first : node.first + node.actions] = [found[node.parent]] * node.actions
+        return found
+
 
 def betting(street: Street) -> tuple[Betting, Betting]:
     """Both players' view of a street."""
@@ -114,30 +119,38 @@ def betting(street: Street) -> tuple[Betting, Betting]:
     return side(0), side(1)
 
 
+class Tables(NamedTuple):
+    """What kernels read of one player's hands on one street, in NumPy or on the device.
+
+    u = unit of the street, h = place, padded to `Hands.wide`. `above` is of 32 bits, others of 16.
+    """
+
+    above: Any  # [u, h] place on the street above, ``unit * wide + h``; -1: none
+    below: Any  # [u, hand of the unit above] its place here; -1: none
+    orbit: Any  # [u, h, o] hands that suits exchange with it; -1: no more
+    cards: Any  # [u, h, 2]
+    lists: Any  # [u, card, d] hands with a card, by rank, from d = 1 on; else `wide`
+    bounds: Any  # [u, h, 2] the opponent's hands that are weaker, and not stronger
+    spots: Any  # [u, h, 4] the same per card, in the opponent's `lists`
+    same: Any  # [u, h] the opponent's place of the same hand; the opponent's `wide`: none
+
+    def cut(self, units: slice) -> Tables:
+        """Some boards of it."""
+        return Tables(*(table[units] for table in self))
+
+
 @dataclass(frozen=True)
 class Hands:
-    """One player's hands on one street. u = unit of the street, h = place, padded to `wide`."""
+    """One player's hands on one street."""
 
     wide: int
     store: Ints  # [u] where the CPU engine's regrets of the unit start
     held: Ints  # [u] hands
-    above: NDArray[np.int32]  # [u, h] place on the street above, ``unit * wide + h``; -1: none
-    below: Small  # [u, hand of the unit above] its place here; -1: none
-    orbit: Small  # [u, h, o] hands that suits exchange with it; -1: no more
-    cards: Small  # [u, h, 2]
-    lists: Small  # [u, card, d] hands with a card, by rank, from d = 1 on; else `wide`
-    bounds: Small  # [u, h, 2] the opponent's hands that are weaker, and not stronger
-    spots: Small  # [u, h, 4] the same per card, in the opponent's `lists`
-    same: Small  # [u, h] the opponent's place of the same hand; the opponent's `wide`: none
-
-    def tables(self) -> list[NDArray[Any]]:
-        """What kernels read of it."""
-        return [getattr(self, name) for name in TABLES]
+    tables: Tables
 
     def some(self, units: slice) -> Hands:
         """The hands of some boards."""
-        cut = {name: getattr(self, name)[units] for name in ("store", "held", *TABLES)}
-        return replace(self, **cut)
+        return Hands(self.wide, self.store[units], self.held[units], self.tables.cut(units))
 
 
 @dataclass(frozen=True)
@@ -156,16 +169,17 @@ class Level:
     @property
     def frame(self) -> Frame:
         """Its measures."""
-        arrays = {id(array): array for hands in self.hands for array in hands.tables()}
+        arrays = {id(array): array for hands in self.hands for array in hands.tables}
         wide = self.hands[0].wide, self.hands[1].wide
         tables = sum(array.nbytes for array in arrays.values()) + self.weight.nbytes
-        return Frame(self.units, wide, self.bets, self.hands[0].lists.shape[1], tables)
+        return Frame(self.units, wide, self.bets, self.hands[0].tables.lists.shape[1], tables)
 
     def some(self, units: slice) -> Level:
         """Some boards of a last street, for an engine that has no street above it."""
         one, two = self.hands
         mine = one.some(units)
-        yours = replace(mine, store=two.store[units]) if two.above is one.above else two.some(units)
+        alike = two.tables is one.tables
+        yours = replace(mine, store=two.store[units]) if alike else two.some(units)
         weight = self.weight[units]
         return replace(self, units=len(weight), hands=(mine, yours), weight=weight)
 
@@ -331,8 +345,11 @@ class _Builder:
             known = mine.read(b.same, wide)
             same[some] = np.where(mine.real & (known < theirs.held), known, self.widths[o])
             self._orbits(orbit[some], mine)
-        tables, ids = (above, below, orbit, cards, lists, bounds, spots, same), 2 * self.units + p
-        return Hands(wide, b.store_at[ids], b.hands[ids], *tables)
+        tables, ids = (
+            Tables(above, below, orbit, cards, lists, bounds, spots, same),
+            2 * self.units + p,
+        )
+        return Hands(wide, b.store_at[ids], b.hands[ids], tables)
 
     @staticmethod
     def _scattered(at: Ints, size: int, blank: int) -> Small:

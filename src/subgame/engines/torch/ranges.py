@@ -12,6 +12,7 @@ Regrets and averages stay on the device as `Blocks`; strategies go to and from t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,10 @@ from subgame.engines.devices import Storage, check_storage
 from subgame.engines.torch.batch import SCRATCH, Plan, RangeBatch, room
 from subgame.engines.torch.buckets import check_tree, counted
 from subgame.engines.torch.held import HeldHands
-from subgame.engines.torch.layout import Level, frames, lay_out
+from subgame.engines.torch.layout import Level, Tables, frames, lay_out
 from subgame.engines.torch.memory import Needs, Placement
 from subgame.engines.torch.runtime import has_triton, load_torch, pick_device
-from subgame.engines.torch.torch_ops import Place, Tables, TorchOps
+from subgame.engines.torch.torch_ops import Place, TorchOps
 from subgame.errors import SubgameError
 from subgame.memory import parse_bytes
 from subgame.tree.ranges.buckets import Buckets
@@ -100,7 +101,7 @@ class TorchRangeEngine(RangeBatch):
             [_place(level, where) for level in levels],
             ops,
             # Tables are known now: estimates for them were upper bounds.
-            Needs([level.frame for level in levels], storage, scratch, triton, recorded, counts),
+            replace(needs, frames=[level.frame for level in levels]),
             boards=plan.boards,
             limit=given,
             buckets=buckets,
@@ -151,13 +152,11 @@ class TorchRangeEngine(RangeBatch):
 
 def _place(level: Level, device: Any) -> Place:
     """Tables on the device; what players share goes there once."""
-    moved: dict[int, Tensor] = {}
 
     def put(array: Any) -> Tensor:
-        if id(array) not in moved:
-            made = load_torch().from_numpy(np.ascontiguousarray(array))
-            moved[id(array)] = made.to(device)
-        return moved[id(array)]
+        return load_torch().from_numpy(np.ascontiguousarray(array)).to(device)
 
-    one, two = (Tables(*map(put, hands.tables())) for hands in level.hands)
-    return Place(level, (one, two), put(level.weight), slice(0, level.units))
+    one, two = (hands.tables for hands in level.hands)
+    mine = Tables(*map(put, one))
+    yours = mine if two is one else Tables(*map(put, two))
+    return Place(level, (mine, yours), put(level.weight), slice(0, level.units))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from subgame.engines.contract import Mode
 from subgame.engines.torch import storage
-from subgame.engines.torch.layout import Betting, Level
+from subgame.engines.torch.layout import Betting, Level, Tables
 from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import AVERAGE, REGRET, Block, Chance
 
@@ -38,23 +38,6 @@ class StreetNumbers(NamedTuple):
         )
 
 
-class Tables(NamedTuple):
-    """`layout.TABLES` of one player on one street, on the device."""
-
-    above: Tensor
-    below: Tensor
-    orbit: Tensor
-    cards: Tensor
-    lists: Tensor
-    bounds: Tensor
-    spots: Tensor
-    same: Tensor
-
-    def cut(self, units: slice) -> Tables:
-        """Some boards of it."""
-        return Tables(*(table[units] for table in self))
-
-
 class Place(NamedTuple):
     """Where an operation works: a street and some of its boards."""
 
@@ -71,7 +54,7 @@ class Place(NamedTuple):
         """Some of its boards; where the players share tables, they share those cut."""
         one, two = self.tables
         mine = one.cut(units)
-        yours = mine if two.above is one.above else two.cut(units)
+        yours = mine if two is one else two.cut(units)
         return Place(self.level, (mine, yours), self.weight[units], units)
 
 

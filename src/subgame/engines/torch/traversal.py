@@ -36,13 +36,8 @@ class Sweep(NamedTuple):
     @property
     def kind(self) -> tuple[Any, ...]:
         """What kernels are compiled for."""
-        numbers = (
-            self.mine.regret if self.mode != Mode.BEST else None,
-            self.mine.average,
-            self.mine.instant,
-            self.theirs.regret,
-            self.theirs.instant,
-        )
+        played = None if self.mode == Mode.BEST else self.mine.regret
+        numbers = (played, *self.mine[1:], *self.theirs._replace(average=None))
         kept = [
             None if each is None else tuple(map(keeping.kind_of, each.weights.blocks))
             for each in numbers
