@@ -175,7 +175,7 @@ NEW |= {
     "refine/kinds.py:RangeKind.played refine/kinds.py:RangeKind.decomposed "
     "engines/numba/ranges.py:stage engines/numba/ranges.py:enter engines/numba/ranges.py:rise "
     "engines/numba/ranges.py:_above engines/numba/ranges.py:_check_plain "
-    "engines/numba/ranges.py:row_reach engines/numba/ranges.py:_descend "
+    "engines/numba/ranges.py:row_reach "
     "engines/numba/ranges.py:row_values engines/numba/ranges.py:opposing "
     "engines/numba/ranges.py:_wide engines/numba/range_scratch.py:Rows "
     "engines/numba/range_kernels.py:copy_rows engines/numba/range_kernels.py:sweep_boards "
