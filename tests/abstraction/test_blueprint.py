@@ -18,6 +18,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra
 from subgame.abstraction.blueprint import Blueprint  # noqa: E402
 from subgame.engines.torch.blocks import Blocks  # noqa: E402
 from subgame.engines.torch.buckets import Bucketed  # noqa: E402
+from subgame.engines.torch.offload import OffloadedBlock  # noqa: E402
+from subgame.engines.torch.ranges import TorchRangeEngine  # noqa: E402
 
 
 @cache
@@ -46,6 +48,18 @@ def test_the_best_answer_in_lossless_buckets_is_the_best(p: int) -> None:
     best = made.wins(1 - p, made.average(1 - p))
     ours = made.wins(1 - p, made.average(1 - p), made.response(p))
     assert ours == pytest.approx(best, abs=1e-3)
+
+
+def test_the_best_answer_is_the_same_in_host_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = small()
+    for placement in ("device", "host"):
+        on = TorchRangeEngine(tree, "cpu", placement=placement)
+        monkeypatch.setitem(tree.engines, "torch", on)
+        made = solved(Buckets(tree, {}), 5)
+        answer = made.response(0)
+        assert isinstance(answer.blocks[-1], OffloadedBlock) == (placement == "host")
+        best = made.wins(1, made.average(1))
+        assert made.wins(1, made.average(1), answer) == pytest.approx(best, abs=1e-3)
 
 
 def by_class() -> Buckets:

@@ -207,13 +207,13 @@ def test_strategies_come_and_go(wide: RangeTree, kind: Storage) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_blocks_are_read_and_copied_like_tensors(kind: Storage) -> None:
+def test_blocks_are_read_and_written_like_tensors(kind: Storage) -> None:
     shape, device = (4, 70, 32), torch.device("cpu")
     values = torch.from_numpy(np.random.default_rng(0).normal(size=shape).astype(np.float32))
     plain, block = keeping.blank(kind, shape, device), OffloadedBlock(kind, shape, 32, device)
     assert block.pieces == [slice(0, 32), slice(32, 64), slice(64, 70)]
     for one in (plain, block):
-        one.copy_(values)
+        one[:] = values
     whole = plain[:].float().clone()
 
     def same(given: Any, want: Any) -> None:
@@ -226,7 +226,8 @@ def test_blocks_are_read_and_copied_like_tensors(kind: Storage) -> None:
         same(keeping.peek(block, units), whole[:, units])
     other = block.clone()
     for one in (plain, other):
-        one.copy_(whole.flip(0))
+        one[1] = whole[2]
+        one[2:4] += whole[0:2]
     same(other[:], plain[:].float())
     same(block[:], whole)  # as before
     uneven = OffloadedBlock("float32", shape, 7, device).copy_(block)
@@ -469,7 +470,7 @@ def test_a_wait_that_is_left_out_is_noticed(broken: str, monkeypatch: pytest.Mon
 def test_who_breaks_off_leaves_the_offloader_in_order() -> None:
     device = torch.device("cpu")
     offloader, block = Offloader(device), OffloadedBlock("float32", (2, 9, 32), 2, device)
-    block.copy_(torch.arange(2 * 9 * 32.0).view(2, 9, 32))
+    block[:] = torch.arange(2 * 9 * 32.0).view(2, 9, 32)
     places: Any = [SimpleNamespace(units=units) for units in block.pieces]
     kept, none = StreetNumbers(block), StreetNumbers(None)
     trip: Any = offloader.carry(places, kept, none, learns=True)

@@ -11,7 +11,6 @@ from rich.text import Text
 from subgame.cli.arguments import GameArgument, JsonOption, MemoryOption, argument, opt
 from subgame.cli.checks import check_least, check_writable
 from subgame.cli.common import emit, load_game, stdout
-from subgame.cli.console import number_text, table
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError
@@ -82,6 +81,8 @@ def abstract_command(
         emit({"game": tree.game, "quality": quality, "exploitability": lost})
         return
     names = ["street", "hands", "buckets", "distance", "smallest", "largest"]
+    from subgame.cli.console import number_text, table
+
     shown = table(*names, numbers=names[1:])
     for name, each in made.quality.items():
         sizes = (number_text(each.distance), number_text(each.smallest), number_text(each.largest))

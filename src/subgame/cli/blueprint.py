@@ -53,6 +53,7 @@ def blueprint_command(
     """
     from subgame.blueprints.recipe import DEFAULT, Recipe, limited
 
+    place.check()
     check_least("iterations", iterations)
     check_least("preflop", preflop)
     for name, given in (("hours", hours), ("minutes", minutes)):
@@ -62,7 +63,6 @@ def blueprint_command(
     wanted = limited(wanted, hours, iterations)
     file = out or Path(f"{recipe.stem}.safetensors")
     check_saved("--out", file)
-    place.check()
 
     from subgame.blueprints.run import join_group, train
     from subgame.blueprints.training import group, memory

@@ -13,7 +13,6 @@ from rich.text import Text
 from subgame.cli.arguments import JsonOption, opt
 from subgame.cli.checks import check_least, check_writable
 from subgame.cli.common import announce, emit, load_game, stdout
-from subgame.cli.console import table
 from subgame.cli.match import GameOption, HandsOption, show_result
 from subgame.cli.options import SeedOption, grouped
 from subgame.cli.progress import Meter
@@ -143,6 +142,8 @@ def _player(
 
 
 def _show_times(clocks: dict[str, Any]) -> None:
+    from subgame.cli.console import table
+
     columns = ("slowest action", "slowest hand", "average hand")
     shown = table("seconds", *columns, numbers=columns)
     for name, used in clocks.items():

@@ -9,7 +9,6 @@ from rich.text import Text
 
 from subgame.cli.arguments import JsonOption
 from subgame.cli.common import emit, stdout
-from subgame.cli.console import next_steps, table
 
 if TYPE_CHECKING:
     from subgame.games import Row
@@ -29,6 +28,8 @@ def games_command(json: JsonOption = False) -> None:
         emit({"games": [_as_dict(row) for row in rows]})
         return
     console = stdout()
+    from subgame.cli.console import next_steps, table
+
     shown = table("name", "parameters and defaults", "description")
     for row in rows:
         inside = ", ".join(

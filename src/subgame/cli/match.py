@@ -16,7 +16,6 @@ from rich.text import Text
 from subgame.cli.arguments import GAME_HELP, JsonOption, opt, option
 from subgame.cli.checks import check_least, check_readable, check_writable
 from subgame.cli.common import emit, load_game, stdout
-from subgame.cli.console import table
 from subgame.cli.options import SeedOption, grouped
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError
@@ -184,6 +183,8 @@ def match_command(
 
 def show_result(result: MatchResult) -> None:
     """The result of a match on stdout."""
+    from subgame.cli.console import table
+
     console = stdout()
     console.print(Text(f"{result.agents[0]} against {result.agents[1]}, {result.game}", "bold"))
     shown = table("result", result.unit, "95 % interval", numbers=(result.unit, "95 % interval"))

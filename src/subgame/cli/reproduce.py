@@ -11,7 +11,6 @@ from rich.text import Text
 
 from subgame.cli.arguments import JsonOption, argument, completing, opt
 from subgame.cli.common import announce, emit, finish, save_files, stdout
-from subgame.cli.console import next_steps, table
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter, warm_up
 from subgame.errors import SubgameError, did_you_mean
@@ -31,7 +30,7 @@ def reproduce_command(
         None,
         autocompletion=completing(_keys),
     ),
-    quick: bool = opt(False, None, "Run a smaller version, which takes less than a minute."),
+    quick: bool = opt(False, None, "Run a smaller version, which takes a minute or two at most."),
     out: Path | None = opt(None, "FOLDER", "Write KEY.json, KEY.png and KEY.svg to FOLDER."),
     seed: int = opt(0, "N", "Seed of random choices."),
     budget: float | None = opt(
@@ -71,7 +70,7 @@ def reproduce_command(
     asked: dict[str, Any] = {"budget": budget, "keep": keep, "chosen": chosen}
     KEYS[key].options(quick, seed, **asked)
     if not quick and budget is None and "second" not in KEYS[key].takes:
-        announce(f"{key} takes {KEYS[key].takes}. With --quick it takes less than a minute.")
+        announce(f"{key} takes {KEYS[key].takes}. With --quick it takes a minute or two at most.")
     with Meter(key) as meter:
         warm_up(meter, "cfr")
         report = KEYS[key].run(quick, seed, meter.sharing(), **asked)
@@ -114,6 +113,8 @@ def _list(json: bool) -> None:
         emit({"reproductions": rows})
         return
     console = stdout()
+    from subgame.cli.console import next_steps, table
+
     shown = table("key", "paper", "experiment", "time", title="Experiments of the papers")
     for key, *rest in (row.values() for row in rows):
         shown.add_row(Text(key, "cyan"), *rest)

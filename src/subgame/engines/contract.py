@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 Array = Any
 """An array of the engine's library: NumPy on the CPU, PyTorch on its device otherwise."""
 Both = tuple[Array, Array]
-"""Two of them: player 0's and player 1's."""
+"""Two of them, one of each player."""
 Numbers = Any
 """One number per sequence of a player, as the engine stores them: an array, 16-bit numbers with
 scales, or blocks on a device. ``np.asarray`` reads them, ``numbers[:] = values`` writes them."""

@@ -152,3 +152,7 @@ class LeducAbstract(Leduc):
 
     name = "leduc-abstract"
     state = LeducAbstractState()
+
+    def frontiers(self) -> dict[str, Callable[[Any], bool]]:
+        """The board card is not public here, so no subgame begins after it."""
+        return {"after round 1": super().frontiers()["after round 1"]}

@@ -166,7 +166,7 @@ AGENTS = tuple(
         entry=name,
     )
     for name, takes, what in (
-        ("table1", "some 15 CPU hours (--budget, --keep)", "the agent for whole hold'em"),
+        ("table1", "some 17 CPU hours (--budget, --keep)", "the agent for whole hold'em"),
         ("lbr", "some 6 CPU hours (--budget, --keep)", "local best response to the agent"),
     )
 )

@@ -53,8 +53,12 @@ class Cfr:
         """
         self.engine, self.learner = engine, learner
         self.alternating, self.responder = alternating, int(responder)  # text gives 1.0
-        blank = both(lambda p: engine.regrets(p, predictive=predictive))
-        self.pair = both(lambda p: blank[p] if averages[p] else blank[p]._replace(average=None))
+
+        def blank(p: int) -> Regrets:
+            made = engine.regrets(p, predictive=predictive)
+            return made if averages[p] else made._replace(average=None)
+
+        self.pair = both(blank)
         mine, yours = (
             engine.roots(p) if given is None else engine.array(given)
             for p, given in enumerate(reach)

@@ -94,7 +94,7 @@ class Schedule:
                 continue
             number = isinstance(value, int | float) and not math.isnan(value)
             if not (number and least <= value <= most):
-                wanted = allowed if number else "a number"
+                wanted = allowed if number or field == "tremble" else "a number"
                 raise SubgameError(f"A schedule's {field} must be {wanted}, not {_plain(value)}.")
         for field in ("predictive", "alternating"):
             value = getattr(self, field)

@@ -373,11 +373,13 @@ class Run:
             raise SubgameError(
                 f"{path} was made with seed {seed}, not {self.seed}; resume with it."
             )
-        for name, into in self._kept().items():
+        kept = self._kept()
+        for name, into in kept.items():
             found = tensors.get(name, np.zeros(0))
             if found.shape != into.shape or not np.all(np.isfinite(found)):
                 raise SubgameError(f"{path} is a damaged checkpoint.")
-            into[:] = found
+        for name, into in kept.items():
+            into[:] = tensors[name]
         self.random[:] = tensors["random"].view(np.uint64)
         self.iteration, self.seconds, self.curve = iteration, seconds, curve
 

@@ -29,7 +29,7 @@ Shape = tuple[int, int, int]
 class OffloadedBlock(Kept):
     """A block ``[action, unit, hand]`` in host memory, cut after every `boards` units.
 
-    It is read by actions like a tensor on the device, slowly: sweeps take its pieces.
+    It is read and written by actions like a tensor on the device, slowly: sweeps take its pieces.
     """
 
     def __init__(self, kind: str, shape: Shape, boards: int, device: Any) -> None:
@@ -61,16 +61,24 @@ class OffloadedBlock(Kept):
         if self.device.type == "cuda":
             load_torch().cuda.synchronize(self.device)
 
+    def _there(self, k: int) -> tuple[Block, Tensor]:
+        """A copy of one piece on the device, and its bytes."""
+        raw = self.bytes_of(k).to(self.device, copy=True)
+        return keeping.laid(self.kind, self.shape_of(k), raw), raw
+
     # As blocks on the device do --------------------------------------------------------------
     def load(self, actions: Any, dtype: Any) -> Tensor:
         """Numbers of some actions, on the device."""
         self._rest()
-        parts = []
-        for k in range(len(self.pieces)):
-            raw = self.bytes_of(k).to(self.device, copy=True)
-            block = keeping.laid(self.kind, self.shape_of(k), raw)
-            parts.append(keeping.load(block, actions, dtype))
+        parts = [keeping.load(self._there(k)[0], actions, dtype) for k in range(len(self.pieces))]
         return load_torch().cat(parts, -2)
+
+    def __setitem__(self, actions: Any, values: Tensor) -> None:
+        self._rest()
+        for k, units in enumerate(self.pieces):
+            block, raw = self._there(k)
+            block[actions] = values[..., units, :] if getattr(values, "ndim", 0) > 1 else values
+            self.bytes_of(k).copy_(raw)
 
     def peek(self, units: slice) -> Tensor:
         """All actions on some boards, in float32 on the host."""
