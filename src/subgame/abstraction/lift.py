@@ -38,10 +38,11 @@ def lift(strategy: Strategy, tree: PublicTree) -> Strategy:
     for p in (0, 1):
         part, whole = coarse.players[p], tree.players[p]
         within = _within(tree, coarse, fine, rough, p)
-        there = np.argsort(part.origin)[within][whole.origin]  # [i] the tree's number of each
+        owner, roots = whole.infoset_of[len(whole.slots) :], len(whole.slots)
+        action = (np.arange(roots, whole.num_sequences) - whole.first[owner]) // whole.stride[owner]
+        there = np.argsort(part.origin)[within[whole.origin[owner]]]  # [q] the coarse infoset
         out = np.ones(whole.num_sequences)
-        for i, j in enumerate(there.tolist()):
-            out[whole.sequences(i)] = strategy.probs[p][part.sequences(j)]
+        out[roots:] = strategy.probs[p][part.first[there] + part.stride[there] * action]
         probs.append(out)
     return Strategy(tree, (probs[0], probs[1]), {**strategy.notes, "abstraction": coarse.game})
 

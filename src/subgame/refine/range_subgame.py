@@ -72,13 +72,14 @@ class RangeSubgame(Subgame):
         return out
 
     def reach(self, p: int, trunk: Trunk) -> Floats:
-        cards, find = self.whole.units[self.spot.unit].cards, self.whole.players[p].finder
+        cards = self.whole.units[self.spot.unit].cards
         out, state = self._start(p), self.whole.holdem.start()
         for action in self.spot.betting.history[len(state.history) :]:
             if action == "/":
                 continue
             if state.player == p:  # what hands have that nobody can hold is not read
-                names, first, stride = find.cells(cards[: BOARD_CARDS[state.street]], str(state))
+                find, shown = self.whole.players[p].finder, cards[: BOARD_CARDS[state.street]]
+                names, first, stride = find.cells(shown, str(state))
                 out *= trunk.blueprint.probs[p][first + stride * names.index(action)]
             state = state.child(action)
         return out[self.hands(p)]

@@ -317,10 +317,10 @@ def _pick(given: Any, subgame: Subgame, what: str, o: int, jobs: list[Any]) -> F
     """The user's vector for one subgame, from whatever shape it was given in."""
     if given is None:
         return None
-    names = {job[0].name for job in jobs}
     if np.isscalar(given) and not isinstance(given, str):
-        given = np.full(len(subgame.tree.players[o].slots), given)
-    elif isinstance(given, Mapping) and subgame.name in given:
+        return vector(subgame, o, np.full(len(subgame.tree.players[o].slots), given), what)
+    names = {job[0].name for job in jobs}
+    if isinstance(given, Mapping) and subgame.name in given:
         for name in given:
             if name not in names:
                 raise did_you_mean("subgame", str(name), names)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from subgame.tree.public_tree import PublicTree
 
+KINDS = {"F64": "f8", "F32": "f4", "F16": "f2", "I64": "i8", "I32": "i4", "I16": "i2", "U8": "u1"}
+"""Types of numbers in files, by NumPy's names."""
 HEADER = 100_000_000
 """Bytes of the largest header, as in the safetensors library."""
 
@@ -159,8 +161,7 @@ def read_tensors(
         out: dict[str, NDArray[Any]] = {}
         for name, info in header.items():
             lo, hi = info["data_offsets"]
-            letter, bits = info["dtype"][:1], info["dtype"][1:]  # F32 is NumPy's f4
-            shape, dtype = tuple(info["shape"]), np.dtype(f"{letter.lower()}{int(bits) // 8}")
+            shape, dtype = tuple(info["shape"]), np.dtype(KINDS[info["dtype"]])
             whole = hi - lo == dtype.itemsize * math.prod(shape)
             if not whole or not 0 <= lo <= hi <= path.stat().st_size - 8 - size:
                 raise ValueError

@@ -32,6 +32,9 @@ def places(part: Side, whole: Side) -> Index:
         j = whole.index.get(name)
         if j is None:
             continue
+        if part.actions[i] == whole.actions[j]:
+            out[part.sequences(i)] = whole.sequences(j)
+            continue
         at = dict(zip(whole.actions[j], whole.sequences(j).tolist(), strict=True))
         missing = [action for action in part.actions[i] if action not in at]
         if missing:

@@ -206,7 +206,9 @@ class Limit:
                 "numbers, one per history and pair of continuations."
             )
         penalty = self.penalty
-        fee = np.array([penalty(each) for each in leaf.states()] if callable(penalty) else penalty)
+        fee = np.array(
+            [penalty(each) for each in leaf.states()] if callable(penalty) else penalty or 0.0
+        )
         if not (np.all(np.isfinite(fee)) and fee.min() >= 0):
             raise SubgameError(f"A penalty must be a number of at least 0, not {fee.min()}.")
         less = np.zeros(shape)  # what player 0's payoff is changed by
@@ -275,7 +277,9 @@ def depth_limited(
 
 def limited_tree(tree: SequenceTree, limit: Limit) -> DepthLimited:
     """What `depth_limited` gives for a sequence tree."""
-    within = None if limit.within is None else sequence_subgames(tree, [limit.within])[0]
+    within = limit.within
+    if within is not None and not isinstance(within, SequenceSubgame):
+        raise SubgameError(f"{within!r} was not cut from {tree!r}.")
     pair = limit.pair
     base = form_of(tree.walked) if within is None else within.form
     place = _places(tree, within)

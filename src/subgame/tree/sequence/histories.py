@@ -65,15 +65,7 @@ class Histories:
 
     def path(self, h: int) -> list[str]:
         """The actions and outcomes that lead to history `h`."""
-        out = []
-        while self.parent[h] >= 0:
-            out.append(self.labels[self.edge[h]])
-            h = int(self.parent[h])
-        return out[::-1]
-
-    def path_name(self, firsts: Ints, n: int) -> str:
-        """The name of a public state that the game does not name: the path of its first history."""
-        return " ".join(self.path(int(firsts[n]))) or "the start"
+        return path_of(self.parent, self.edge, self.labels, h)
 
     def state(self, h: int) -> State:
         """The game's state at history `h`, by replaying its path."""
@@ -84,6 +76,20 @@ class Histories:
 
     def __len__(self) -> int:
         return len(self.parent)
+
+
+def path_of(parent: Ints, edge: Ints, labels: Sequence[str], h: int) -> list[str]:
+    """The actions and outcomes that lead to history `h`."""
+    out = []
+    while parent[h] >= 0:
+        out.append(labels[edge[h]])
+        h = int(parent[h])
+    return out[::-1]
+
+
+def path_name(path: Callable[[int], Sequence[str]], firsts: Ints, n: int) -> str:
+    """The name of a public state that the game does not name: the path of its first history."""
+    return " ".join(path(int(firsts[n]))) or "the start"
 
 
 def spelled(

@@ -32,6 +32,8 @@ from subgame.tree.sequence.histories import (
     Ints,
     MoveLists,
     Top,
+    path_name,
+    path_of,
     spelled,
 )
 from subgame.tree.sequence.public_states import derive_public
@@ -302,7 +304,8 @@ class _Walk:
         last = np.where(found.player[found.parent] == CHANCE, 0, found.edge + 1)
         ended = np.where(found.player == TERMINAL, last, -1)
         node, firsts, parent = derive_public(found.parent, (one, two), ended)
-        names = OnDemand(len(firsts), partial(found.path_name, firsts))
+        path = partial(path_of, found.parent, found.edge, found.labels)
+        names = OnDemand(len(firsts), partial(path_name, path, firsts))
         return replace(found, node=node, node_parent=parent, node_names=names)
 
     def _arranged(self) -> tuple[Histories, list[Ints]]:
