@@ -109,7 +109,7 @@ class RangeSubgame(Subgame):
         found = trunk.gifts(gadget, _gifts)
         carried = np.zeros(self.whole.holdem.deck.num_hands)
         carried[held] = found[s][row, u - units.first[s], : len(held)]
-        here = weight / units.chance[u]  # carried in units of the board
+        here = weight / units.chance[u]  # gifts are carried as if the board were certain
         return as_numpy(received_gift(carried[self.hands(o)], here, gadget))
 
     def check_inputs(self, gadget: Gadget, inputs: GadgetInputs) -> None:

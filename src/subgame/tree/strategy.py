@@ -293,7 +293,7 @@ def _check_shape(tree: PublicTree, p: int, values: Numbers) -> None:
             f"The strategy must have {count:,} probabilities of player {p}, one per sequence; "
             f"it has an array of shape {np.shape(values)}."
         )
-    short = tree.dtype == np.float32 and values.dtype == np.float16  # which is as good
+    short = tree.dtype == np.float32 and values.dtype == np.float16  # allowed
     if not short and values.dtype != tree.dtype:
         raise SubgameError(
             f"The probabilities of player {p} must be {tree.dtype} in this tree, "

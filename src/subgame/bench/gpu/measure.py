@@ -54,7 +54,7 @@ class Scale:
     most: int = 1000
     """Iterations of curves."""
     seconds: float = 100.0
-    """For turn hold'em, about."""
+    """About how many seconds turn hold'em may take."""
     rivers: int = 1000
     river_bets: str = ENDGAME
     two_sizes: str = "preflop: 0.5x 1x / cap 1; flop: 0.5x 1x / cap 1; turn: 0.5x 1x / cap 1"
