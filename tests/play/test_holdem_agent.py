@@ -22,7 +22,7 @@ from subgame.play.agent import Event
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.holdem_agent import HoldemAgent
 from subgame.play.named import AgentOptions, named_agents
-from subgame.refine.depth import preflop
+from subgame.refine.depth import preflop_values
 from subgame.refine.depth.rollouts import StreetPlan, solve_street
 from subgame.refine.live.live import Clock, Live
 from subgame.refine.live.ranges import ReachedRanges
@@ -161,7 +161,7 @@ def test_a_flop_solved_to_its_end(game: Holdem, stored: StoredBlueprint) -> None
 def test_an_off_tree_bet_before_the_flop_is_solved(
     game: Holdem, stored: StoredBlueprint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preflop, "BOARDS", 5)
+    monkeypatch.setattr(preflop_values, "BOARDS", 5)
     both = "preflop: 1x / raise 1x / cap 2"  # no sizes on the flop: it is not solved
     agent = HoldemAgent(game, stored, bets="turn: 1x", limited=both, iterations=20, seconds=None)
     name = "AsAh |  | r220"

@@ -14,16 +14,19 @@ from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.named import known_strategy
-from subgame.refine.depth import preflop
-from subgame.refine.depth.blueprint_below import in_mind
-from subgame.refine.depth.continuations import biased
+from subgame.refine.depth import preflop_values
+from subgame.refine.depth.blueprint_below import Continuation, in_mind, more_of_each
+from subgame.refine.depth.continuations import Continuations, biased
 from subgame.refine.depth.limit import Limit
-from subgame.refine.depth.preflop import PreflopValues, _leaf, solve_before_flop
+from subgame.refine.depth.preflop import _leaf, solve_before_flop
+from subgame.refine.depth.preflop_responses import SOLVED, self_generated
+from subgame.refine.depth.preflop_values import PreflopSums, PreflopValues, draw
 from subgame.refine.depth.ranges import RangeLimit, limited_ranges
 from subgame.refine.live.ranges import ReachedRanges
 from subgame.refine.nested.mappings import mapping
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits, Run
+from subgame.tree.ranges.betting_tree import grow
 from subgame.tree.ranges.tree import RangeTree, range_tree
 
 
@@ -45,25 +48,24 @@ def tree() -> RangeTree:
 @pytest.fixture(scope="module")
 def strategy(blueprint: StoredBlueprint, tree: RangeTree) -> sg.Strategy:
     """The blueprint over the whole tree."""
+    return over_tree(blueprint, tree)
+
+
+def over_tree(blueprint: StoredBlueprint, tree: RangeTree) -> sg.Strategy:
     found = known_strategy(tree, BlueprintAgent(blueprint.game, blueprint).inner)
     assert found is not None
     return found
 
 
-@pytest.mark.parametrize(("player", "choices"), [(0, 4), (1, 4), (0, 1)])
-def test_the_round_is_solved_as_with_exact_values(
-    player: int, choices: int, table: PreflopValues, tree: RangeTree, strategy: sg.Strategy
+def check_as_with_exact_values(
+    table: PreflopValues, tree: RangeTree, offered: Continuations, blueprint: sg.Strategy
 ) -> None:
-    """All flops are looked at, so that values are those of every pair of hands."""
-    assert table.boards == 56
-    start = ReachedRanges.start(FLOP.game)
+    """Solve both ways for 40 iterations, and compare."""
+    start, player = ReachedRanges.start(FLOP.game), 1 - offered.player
     limits = Limits(40)
-    plan = solve_before_flop(table, start, start.betting, player, limits, choices)
+    plan = solve_before_flop(table, start, start.betting, player, limits, len(offered))
     assert plan.iterations == 40
-    offered = biased(strategy, 1 - player)
-    assert {*offered.names} == {"blueprint", "10 x fold", "10 x call", "10 x raise"}
-    some = replace(offered, probs=offered.probs[:choices], names=offered.names[:choices])
-    limit = limited_ranges(tree, Limit(strategy, "before the flop", player, some))
+    limit = limited_ranges(tree, Limit(blueprint, "before the flop", player, offered))
     assert isinstance(limit, RangeLimit)
     exact = Run(tree, parse("dcfr"), on=limit.street)
     exact.advance(40)
@@ -77,6 +79,59 @@ def test_the_round_is_solved_as_with_exact_values(
             found = plan.rows[state.history]
             assert found.actions == names
             assert np.abs(found.probabilities[hands[p]].T - want).max() < 2e-3
+
+
+@pytest.mark.parametrize(("player", "choices"), [(0, 4), (1, 4), (0, 1)])
+def test_the_round_is_solved_as_with_exact_values(
+    player: int, choices: int, table: PreflopValues, tree: RangeTree, strategy: sg.Strategy
+) -> None:
+    """All flops are looked at, so that values are those of every pair of hands."""
+    assert table.boards == 56
+    offered = biased(strategy, 1 - player)
+    assert {*offered.names} == {"blueprint", "10 x fold", "10 x call", "10 x raise"}
+    some = replace(offered, probs=offered.probs[:choices], names=offered.names[:choices])
+    check_as_with_exact_values(table, tree, some, strategy)
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_continuations_may_be_other_blueprints(
+    player: int, blueprint: StoredBlueprint, tree: RangeTree, strategy: sg.Strategy
+) -> None:
+    other = trained(replace(FLOP, seed=5), 2)
+    both = [Continuation(blueprint), Continuation(other)]
+    table = PreflopSums(blueprint, both).added(draw(blueprint, 56), 56)
+    probs = [each.probs[1 - player] for each in (strategy, over_tree(other, tree))]
+    offered = replace(biased(strategy, 1 - player), probs=np.stack(probs), names=("one", "two"))
+    check_as_with_exact_values(table, tree, offered, strategy)
+
+
+def test_responses_win_what_a_best_response_wins(
+    blueprint: StoredBlueprint, tree: RangeTree, strategy: sg.Strategy
+) -> None:
+    """Without buckets an exact best response is known: to the solution, then the blueprint."""
+    start = ReachedRanges.start(FLOP.game)
+
+    def exact(table: PreflopValues) -> float:
+        """What best responses win from the solutions of a table; mean of both seats, mbb/h."""
+        won = []
+        for o in (0, 1):
+            plan = solve_before_flop(table, start, start.betting, 1 - o, Limits(SOLVED))
+            probs = np.array(strategy.probs[1 - o])
+            for state in grow(FLOP.game)[0].states[1 - o]:
+                here = replace(start, betting=state)
+                cells = here.cells(tree)
+                assert cells is not None
+                probs[cells] = plan.rows[state.history].probabilities
+            sides = (probs, strategy.probs[1]) if o == 1 else (strategy.probs[0], probs)
+            won.append(sg.exploitability(tree, sg.Strategy(tree, sides)).per_seat[1 - o])
+        return float(np.mean(won)) * FLOP.game.unit[1]
+
+    table, found = self_generated(blueprint, 3, 56, iterations=150)
+    assert [each.continuations for each in found] == [1, 2, 3]
+    assert table.values.shape[1] == 4
+    one, two = exact(replace(table, values=table.values[:, :1])), exact(table)
+    assert 0.95 * one < found[0].mean < one + found[0].interval95
+    assert two < 0.9 * one  # with more responses to choose from, the solution loses less
 
 
 def test_an_off_tree_bet_is_answered_better_than_by_translation(
@@ -130,19 +185,24 @@ def test_tables_on_files_and_devices(
     again = StoredBlueprint.load(tmp_path / "tiny.safetensors")
     read = PreflopValues.of(again)
     assert read.boards == table.boards
-    assert read.values == pytest.approx(table.values, abs=2e-3)
+    assert read.values == pytest.approx(table.values, abs=float(np.abs(table.values).max()) / 250)
     assert read.equity == pytest.approx(table.equity, abs=1e-6)
     other = StoredBlueprint.of(Trainer(FLOP))
     with pytest.raises(sg.SubgameError, match="not a table of values before the flop of"):
         PreflopValues.load(tmp_path / "tiny.preflop.safetensors", other)
     torch = pytest.importorskip("torch")
-    one, two, seen = PreflopValues(blueprint), PreflopValues(blueprint), table.draw(4)
-    one.add(seen)
-    two.add(seen, torch.as_tensor)
+    seen = [
+        each._replace(buckets=[b.astype(np.int64) for b in each.buckets])
+        for each in draw(blueprint, 4)
+    ]
+    one, two = (
+        PreflopSums(blueprint, more_of_each(blueprint), put).added(seen, 4)
+        for put in (np.asarray, torch.as_tensor)
+    )
     assert one.boards == two.boards == 4
     assert one.values == pytest.approx(two.values, abs=1e-5)
     made = PreflopValues.make(blueprint, 3, device="torch")
     assert made.boards == 3
-    monkeypatch.setattr(preflop, "WORK", 1e5)
+    monkeypatch.setattr(preflop_values, "WORK", 1e5)
     with pytest.raises(sg.SubgameError, match="--preflop makes it"):
         PreflopValues.of(blueprint)

@@ -68,7 +68,7 @@ def head_to_head(
         buckets = [one.cards.of(board[:cards].tolist())[None] for cards in streets]
         seats = [float(engine.values(0, sigma, ranks, buckets)[0]) for sigma in mixed]
         won[k] = (seats[0] - seats[1]) / 2 * one.game.unit[1]
-    return _mean(won)
+    return mean_of(won)
 
 
 def learned_response(
@@ -89,20 +89,31 @@ def learned_response(
     """
     if iterations < 1 or batches < 1:
         raise ArgumentError("iterations", "and batches must be at least 1.")
-    engine, first = trainer.engine, FRESH
-    fixed, won = table_of(engine, blueprint), []
+    fixed, won = table_of(trainer.engine, blueprint), []
     for p in (0, 1):
-        regret, unused = engine.zeros(), engine.zeros()
-        for k, rates in enumerate(trainer.schedule.discounts(1, iterations).tolist()):
-            ranks, buckets = trainer.look_up(trainer.draw(first + k))
-            sigma = _facing(engine, p, engine.strategy(regret), fixed)
-            sums = engine.deltas(p, sigma, ranks, buckets, first + k)
-            sums *= 1 / len(ranks)
-            engine.apply(p, sums, regret, unused, rates)
-        sigma = _facing(engine, p, engine.strategy(regret), fixed)
+        sigma = learn(trainer, p, fixed, trainer.engine.zeros(), 0, iterations)
         won.append(values(trainer, sigma, p, batches))
     both = (won[0] + won[1]) / 2
-    return _mean(both * blueprint.game.unit[1])
+    return mean_of(both * blueprint.game.unit[1])
+
+
+def learn(
+    trainer: Trainer, p: int, fixed: Table, regret: Table, done: int, iterations: int
+) -> Table:
+    """Let player `p` learn against a `fixed` table, whose other rows are the opponent's.
+
+    `regret` is what the player has learned in the iterations `done` before, and is added to. The
+    result is a table of both players' strategies.
+    """
+    engine, unused = trainer.engine, trainer.engine.zeros()
+    for k, rates in enumerate(trainer.schedule.discounts(done + 1, iterations).tolist()):
+        at = FRESH + done + k
+        ranks, buckets = trainer.look_up(trainer.draw(at))
+        sigma = facing(engine, p, engine.strategy(regret), fixed)
+        sums = engine.deltas(p, sigma, ranks, buckets, at)
+        sums *= 1 / len(ranks)
+        engine.apply(p, sums, regret, unused, rates)
+    return facing(engine, p, engine.strategy(regret), fixed)
 
 
 def values(trainer: Trainer, sigma: Table, p: int, batches: int) -> NDArray[np.float64]:
@@ -114,7 +125,8 @@ def values(trainer: Trainer, sigma: Table, p: int, batches: int) -> NDArray[np.f
     return np.concatenate(found)
 
 
-def _mean(won: NDArray[np.float64]) -> HeadToHead:
+def mean_of(won: NDArray[np.float64]) -> HeadToHead:
+    """The mean of [board] what is won, with its interval."""
     spread = float(won.std(ddof=1)) if len(won) > 1 else math.inf
     return HeadToHead(float(won.mean()), 1.96 * spread / math.sqrt(len(won)), len(won))
 
@@ -129,7 +141,7 @@ def table_of(engine: Sweeps, blueprint: StoredBlueprint) -> Table:
     return engine.strategy(out)
 
 
-def _facing(engine: Sweeps, p: int, mine: Table, theirs: Table) -> Table:
+def facing(engine: Sweeps, p: int, mine: Table, theirs: Table) -> Table:
     """A table in which player `p` plays by `mine` and the opponent by `theirs`."""
     return _mixed(engine, mine, theirs) if p == 0 else _mixed(engine, theirs, mine)
 

@@ -66,7 +66,7 @@ def blueprint_command(
 
     from subgame.blueprints.run import join_group, train
     from subgame.blueprints.training import group, memory
-    from subgame.refine.depth.preflop import SUFFIX, PreflopValues
+    from subgame.refine.depth.preflop_values import SUFFIX, PreflopValues
     from subgame.tree.betting_arrays import BettingArrays
 
     values = None if preflop is None else file.with_suffix(SUFFIX)

@@ -31,7 +31,8 @@ from subgame.play.agent import Policy, thresholded
 from subgame.play.searching import Explanation, SearchAgent, actions_of, shares
 from subgame.play.strategies import real_action
 from subgame.refine.depth.blueprint_below import CHOICES
-from subgame.refine.depth.preflop import PreflopValues, solve_before_flop
+from subgame.refine.depth.preflop import solve_before_flop
+from subgame.refine.depth.preflop_values import PreflopValues
 from subgame.refine.depth.rollouts import Planned, StreetPlan, solve_street
 from subgame.refine.gadgets import Unsafe
 from subgame.refine.gadgets import technique as technique_named
@@ -155,7 +156,7 @@ class HoldemAgent(SearchAgent):
         if seconds is not None:
             load_kernels(game.deck)
             if self.before is not None:
-                _ = self.before.values, self.before.equity
+                _ = self.before.pairs, self.before.equity
             if self.limited is not None and isinstance(blueprint, StoredBlueprint):
                 for cards in (4, 5):
                     blueprint.cards.of(range(cards))
@@ -205,11 +206,11 @@ class HoldemAgent(SearchAgent):
         if known is None or not all(map(np.array_equal, known[0], here.reach)):
             while len(self.plans) >= PLANS:
                 self.plans.pop(next(iter(self.plans)))
-            how = here, early.mind, self.seat, limits, self.choices
+            how = here, early.mind, self.seat, limits
             if street == 0 and self.before is not None:
-                plan = solve_before_flop(self.before, *how)
+                plan = solve_before_flop(self.before, *how, 1 if both else None)
             else:
-                plan = solve_street(self.blueprint, *how)
+                plan = solve_street(self.blueprint, *how, self.choices)
             known = self.plans[key] = here.reach, plan
         return early._replace(plan=known[1])
 

@@ -31,7 +31,7 @@ from subgame.play.holdem_agent import BOTH, FLOP, HoldemAgent
 from subgame.play.protocols.remote import started
 from subgame.play.searching import LimitedAgent, NestedAgent, SearchAgent
 from subgame.play.strategies import BettingGame, StrategyAgent, Translated
-from subgame.refine.depth.preflop import PreflopValues
+from subgame.refine.depth.preflop_values import PreflopValues
 from subgame.refine.kinds import kind_of
 from subgame.refine.live.reached import every_decision
 from subgame.solve.evaluate import best_response_strategy

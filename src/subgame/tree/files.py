@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 
     from subgame.tree.public_tree import PublicTree
 
-KINDS = {"F64": "f8", "F32": "f4", "F16": "f2", "I64": "i8", "I32": "i4", "I16": "i2", "U8": "u1"}
+KINDS = {
+    "F64": "f8",
+    "F32": "f4",
+    "F16": "f2",
+    "I64": "i8",
+    "I32": "i4",
+    "I16": "i2",
+    "I8": "i1",
+    "U8": "u1",
+}
 """Types of numbers in files, by NumPy's names."""
 HEADER = 100_000_000
 """Bytes of the largest header, as in the safetensors library."""

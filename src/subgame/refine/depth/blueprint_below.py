@@ -29,6 +29,19 @@ CHOICES = 4
 """Continuations: the blueprint, and more folds, more calls, more raises."""
 
 
+class Continuation(NamedTuple):
+    """How a player may go on: by a blueprint, with more folds, calls or raises if biased."""
+
+    blueprint: StoredBlueprint
+    bias: int = 0
+    """1: towards folding, 2: calling, 3: raising."""
+
+
+def more_of_each(blueprint: StoredBlueprint, choices: int = CHOICES) -> list[Continuation]:
+    """The blueprint, and the first few of those biased towards folding, calling and raising."""
+    return [Continuation(blueprint, bias) for bias in range(choices)]
+
+
 class _Side(NamedTuple):
     """One player's actions below a leaf in the blueprint. Axis: q = action, decisions in a row."""
 
@@ -65,10 +78,13 @@ class Below:
         self.folds = sum(not end.shown for end in ends)
         self._factors: dict[tuple[int, int], list[tuple[int, Singles]]] = {}
 
-    def factors(self, p: int, choices: int) -> list[tuple[int, Singles]]:
-        """Streets with decisions, and [k, bucket, z] a player's reach by actions there."""
+    def factors(self, p: int, among: Sequence[Continuation]) -> list[tuple[int, Singles]]:
+        """Streets with decisions, and [k, bucket, z] a player's reach by actions there.
+
+        The continuations are those of the same betting tree.
+        """
         return [
-            (s, np.stack([self._factor(p, k, s) for k in range(choices)]))
+            (s, np.stack([self._factor(p, each, s) for each in among]))
             for s in np.unique(self.sides[p].street).tolist()
         ]
 
@@ -82,7 +98,7 @@ class Below:
     def reach(self, p: int, choices: int, board: tuple[int, ...], hands: Ints) -> Singles:
         """[k, hand, z] a player's reach of the terminals on a board, by continuation."""
         if (p, choices) not in self._factors:
-            self._factors[p, choices] = self.factors(p, choices)
+            self._factors[p, choices] = self.factors(p, more_of_each(self.blueprint, choices))
         out = np.ones((1, 1, 1), np.float32)
         for s, factor in self._factors[p, choices]:
             buckets = self.blueprint.cards.of(board[: BOARD_CARDS[s]])[hands]
@@ -90,15 +106,15 @@ class Below:
             out = np.multiply(out, here, out=here)
         return out
 
-    def _factor(self, p: int, choice: int, street: int) -> Singles:
+    def _factor(self, p: int, going_on: Continuation, street: int) -> Singles:
         """[bucket, z] a player's reach of the terminals by the actions of one street."""
         side = self.sides[p]
-        units = np.asarray(self.blueprint.probabilities[street])
+        units = np.asarray(going_on.blueprint.probabilities[street])
         sigma = np.ones((len(side.row), units.shape[1]), np.float32)
         here = side.street == street
         sigma[here] = units[side.row[here]]
-        if choice > 0:
-            liked = np.minimum(np.maximum(side.code, FOLD), 1) + 2 == choice
+        if going_on.bias > 0:
+            liked = np.minimum(np.maximum(side.code, FOLD), 1) + 2 == going_on.bias
             sigma[liked] *= FACTOR
         sums = np.add.reduceat(sigma, side.first, axis=0)
         width = np.diff(np.append(side.first, len(sigma)))
