@@ -12,8 +12,8 @@ Notes:
   both seatings and is one observation. Lines to large pots are drawn more often, and weighted; what
   a fold pays, or an all-in after the flop, is taken exactly.
 * nested follows the blueprint before the turn and solves from the turn on; single and limited also
-  solve the flop to its end, with one value of a state and with four. Before the flop all follow the
-  blueprint, where the paper's agent has a depth limit.
+  solve the flop to its end, with one value of a state and with four, and, after an off-tree bet,
+  the round before it, with one value and with ten. These make no off-tree bets there; LBR does.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from subgame.games.holdem.game import Holdem
 from subgame.papers.report import Found, Progress, marks, panel, row
 from subgame.play.agent import Agent
 from subgame.play.blueprint_agent import BlueprintAgent, loaded
-from subgame.play.holdem_agent import FLOP, HoldemAgent
+from subgame.play.holdem_agent import BOTH, HoldemAgent
 from subgame.play.lbr import LocalBestResponse
 from subgame.play.log import Log
 from subgame.play.match import Estimate
@@ -91,8 +91,8 @@ def made(game: Holdem, iterations: int) -> Callable[[str], Agent]:
                 "nested": {},
                 "unsafe": {"technique": "unsafe"},
                 "cfr+": {},
-                "single": {"limited": FLOP, "choices": 1},
-                "limited": {"limited": FLOP},
+                "single": {"limited": BOTH, "choices": 1},
+                "limited": {"limited": BOTH},
             }
             found = solving(**options[name])
             if name == "cfr+":

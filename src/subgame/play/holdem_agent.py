@@ -156,7 +156,7 @@ class HoldemAgent(SearchAgent):
         if seconds is not None:
             load_kernels(game.deck)
             if self.before is not None:
-                _ = self.before.pairs, self.before.equity
+                _ = self.before.pairs, self.before.equity, self.before.leaves
             if self.limited is not None and isinstance(blueprint, StoredBlueprint):
                 for cards in (4, 5):
                     blueprint.cards.of(range(cards))

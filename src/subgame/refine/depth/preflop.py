@@ -24,12 +24,12 @@ from subgame.refine.nested.mappings import mapping
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits
-from subgame.tree.ranges.betting_tree import grow
+from subgame.tree.ranges.betting_tree import grow_street
 
 Floats = NDArray[np.float64]
 HEARD = mapping("pseudo-harmonic")
 """How much of a blueprint's leaf is in a real one between two of them."""
-STEP = 20
+STEP = 5
 """Iterations between two looks at the clock."""
 ITERATIONS = 1000
 
@@ -81,7 +81,7 @@ def solve_before_flop(
     in pots (2018, Sec. 6.1).
     """
     until = None if limits.seconds is None else time.perf_counter() + limits.seconds
-    street = grow(reached.game, [reached.betting])[0]
+    street = grow_street(reached.game, [reached.betting])
     values = np.stack(
         [_leaf(table, reached.betting, leaf, mind, 1 - player) for leaf in street.leaves], axis=1
     )[:choices]
@@ -111,6 +111,8 @@ def _leaf(table: PreflopValues, real: Betting, leaf: Betting, mind: Betting, o: 
     if total <= 0:  # all-in, or nothing that the blueprint knows: both check
         return np.repeat(float(leaf.at_stake) * table.equity[None], table.choices, axis=0)
     most = float(min(leaf.rules.stacks))
-    weights = [shares.get(str(there), 0.0) / total for there in table.leaves]
-    found: Floats = np.einsum("l,klij->kij", weights, table.values[o], optimize=True)
-    return np.clip(found * float(leaf.pot), -most, most)
+    found: Floats = np.zeros(table.values.shape[1:2] + table.values.shape[3:])
+    for l, there in enumerate(table.leaves):
+        if (share := shares.get(str(there), 0.0)) > 0:
+            found += table.values[o, :, l] * (share / total * float(leaf.pot))
+    return np.clip(found, -most, most, out=found)

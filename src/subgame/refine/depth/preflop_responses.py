@@ -33,7 +33,7 @@ from subgame.refine.depth.preflop_values import (
 from subgame.refine.depth.rollouts import StreetPlan
 from subgame.refine.live.ranges import ReachedRanges
 from subgame.solve.solver import Limits
-from subgame.tree.ranges.betting_tree import grow
+from subgame.tree.ranges.betting_tree import grow_street
 
 ITERATIONS = 300
 """Of learning a response."""
@@ -140,8 +140,8 @@ class _Generating:
     def _following(self, plan: StreetPlan, table: PreflopValues) -> Table:
         """The blueprint after a solution of the round before the flop."""
         out, first = self.plain * 1, np.unique(table.classes, return_index=True)[1]
-        rows = self.trainer.engine.street(out, 0)
-        for state in itertools.chain(*grow(self.blueprint.game)[0].states):
+        rows, game = self.trainer.engine.street(out, 0), self.blueprint.game
+        for state in itertools.chain(*grow_street(game, [game.start()]).states):
             d, here = self.blueprint.decision(state), plan.rows[state.history]
             assert self.blueprint.tree.actions(d) == here.actions
             at, new = int(self.blueprint.tree.row[d]), here.probabilities[first].T

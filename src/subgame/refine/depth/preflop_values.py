@@ -37,7 +37,7 @@ from subgame.solve.decisions import class_of
 from subgame.solve.pushfold import preflop
 from subgame.tree.files import read_tensors, write_tensors
 from subgame.tree.parts import both
-from subgame.tree.ranges.betting_tree import grow
+from subgame.tree.ranges.betting_tree import grow_street
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -58,7 +58,8 @@ WORK = 2e11
 
 def leaves_of(blueprint: StoredBlueprint) -> list[Betting]:
     """The ways to the flop, where chips are left to bet."""
-    return [leaf for leaf in grow(blueprint.game)[0].leaves if not leaf.is_over]
+    game = blueprint.game
+    return [leaf for leaf in grow_street(game, [game.start()]).leaves if not leaf.is_over]
 
 
 def classes_of(blueprint: StoredBlueprint) -> NDArray[np.int64]:

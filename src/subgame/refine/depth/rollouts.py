@@ -36,7 +36,7 @@ from subgame.refine.live.ranges import ReachedRanges
 from subgame.refine.nested.mappings import mapping
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits, Run, drive
-from subgame.tree.ranges.betting_tree import Street, grow
+from subgame.tree.ranges.betting_tree import Street, grow_street
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
 Floats = NDArray[np.float64]
@@ -229,7 +229,7 @@ class _Solving:
         self.choices = choices
         self.blueprint, self.reached, self.player, self.o = blueprint, reached, player, 1 - player
         game, street = reached.game, STREETS[reached.betting.street]
-        self.street = grow(game, [reached.betting])[0]
+        self.street = grow_street(game, [reached.betting])
         held = [reach * (reached.weight(p) > 0) for p, reach in enumerate(reached.reach)]
         kept = [each * (each > FAINT * each.max()) for each in held]
         held_by = tuple(np.packbits(each > 0).tobytes() for each in kept)

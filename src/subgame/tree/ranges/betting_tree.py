@@ -107,16 +107,20 @@ def grow(
 
     `added` gives some of the roots, by their number, one more action.
     """
-    streets: list[Street] = []
-    here = [game.start()] if roots is None else list(roots)
-    index = here[0].street
-    while here:
-        street = Street(here, index, [len(here)] * 2)
-        for k, state in enumerate(here):
-            _grow(game, street, state, k, {} if streets else added or {})
-        streets.append(street)
-        here, index = street.leaves, index + 1
+    streets = [grow_street(game, roots or [game.start()], added)]
+    while streets[-1].leaves:
+        streets.append(grow_street(game, streets[-1].leaves))
     return streets
+
+
+def grow_street(
+    game: Holdem, roots: Sequence[Betting], added: Mapping[int, str] | None = None
+) -> Street:
+    """The betting of one street; see `grow`."""
+    street = Street(list(roots), roots[0].street, [len(roots)] * 2)
+    for k, state in enumerate(roots):
+        _grow(game, street, state, k, added or {})
+    return street
 
 
 def _grow(game: Holdem, street: Street, root: Betting, k: int, added: Mapping[int, str]) -> None:
