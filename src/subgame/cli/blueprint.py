@@ -36,6 +36,9 @@ def blueprint_command(
     preflop: int | None = opt(
         None, "N", "Also make the table for depth limits before the flop, from N boards."
     ),
+    responses: int = opt(
+        9, "K", "The table has the blueprint and K responses that are learned by self-play."
+    ),
     place: ThreadedPlace,
     json: JsonOption = False,
 ) -> None:
@@ -49,13 +52,14 @@ def blueprint_command(
 
     subgame blueprint small.toml --iterations 100
 
-    subgame blueprint hunl-default --device cuda --resume --preflop 4000
+    subgame blueprint hunl-default --device cuda --resume --preflop 3000
     """
     from subgame.blueprints.recipe import DEFAULT, Recipe, limited
 
     place.check()
     check_least("iterations", iterations)
     check_least("preflop", preflop)
+    check_least("responses", responses)
     for name, given in (("hours", hours), ("minutes", minutes)):
         if given is not None and not 0 < given < math.inf:
             raise SubgameError(f"--{name} must be a number above 0, not {given}.")
@@ -66,7 +70,8 @@ def blueprint_command(
 
     from subgame.blueprints.run import join_group, train
     from subgame.blueprints.training import group, memory
-    from subgame.refine.depth.preflop_values import SUFFIX, PreflopValues
+    from subgame.refine.depth.preflop_responses import self_generated
+    from subgame.refine.depth.preflop_values import SUFFIX
     from subgame.tree.betting_arrays import BettingArrays
 
     values = None if preflop is None else file.with_suffix(SUFFIX)
@@ -92,9 +97,11 @@ def blueprint_command(
         )
         saved = {"out": str(file)}
         if preflop is not None and values is not None and not made.card.get("stopped"):
-            table = PreflopValues.make(
+            table, _ = self_generated(
                 made,
+                responses,
                 preflop,
+                seed=wanted.seed,
                 device=device,
                 progress=lambda what, share: meter.update(what, "", share),
             )

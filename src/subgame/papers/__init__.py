@@ -5,8 +5,8 @@
     coin-toss burch2014-fig3 burch2014-fig4 burch2014-cfr-d burch2014-fig5 brown2017-table2
     brown2017-table1 brown2017-table3 brown2017-table4 brown2017-table5 brown2017-fig7
     no-limit-leduc-sizes kubicek2026-refined brown2018-rps-plus brown2018-fig2
-    brown2018-fig2-one-bet brown2018-table1 brown2018-lbr libratus-endgames moravcik2016-fig5
-    flop-agent
+    brown2018-fig2-one-bet brown2018-preflop brown2018-table1 brown2018-lbr libratus-endgames
+    moravcik2016-fig5 flop-agent
 
 A quick run takes seconds; a full one is what `docs/results` holds.
 """
@@ -236,6 +236,14 @@ EXPERIMENTS = (
         "the same with one bet before the flop",
         module="brown2018_fig2",
         entry="one_bet",
+    ),
+    ON_GPU(
+        "brown2018-preflop",
+        DEPTH,
+        "10 minutes",
+        "whole hold'em to the end of its first round, on a GPU",
+        ", Sections 4 and 6.2",
+        resumable=True,
     ),
     *AGENTS,
     Reproduction(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from subgame.blueprints.compare import facing, learn, mean_of, table_of, values
+from subgame.blueprints.compare import HeadToHead, facing, learn, mean_of, table_of, values
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
 from subgame.engines.sampled import Table
@@ -30,7 +30,6 @@ from subgame.refine.depth.preflop_values import (
     draw,
     trainer_of,
 )
-from subgame.refine.depth.rollouts import StreetPlan
 from subgame.refine.live.ranges import ReachedRanges
 from subgame.solve.solver import Limits
 from subgame.tree.ranges.betting_tree import grow_street
@@ -39,6 +38,8 @@ ITERATIONS = 300
 """Of learning a response."""
 SOLVED = 500
 """Iterations of a solution of the round."""
+STEP = 20
+"""Iterations of learning between two reports of progress."""
 BATCHES = 32
 """Iterations' boards on which a response is evaluated."""
 FAINT = 1e-3
@@ -85,65 +86,79 @@ def self_generated(
         if given < 1:
             raise ArgumentError(name, f"must be at least 1, not {given}.")
     trainer = trainer_of(blueprint, seed, device, progress)
-    making = _Generating(blueprint, trainer, boards, seed)
-    table, found = making.table(Continuation(blueprint)), list[Generation]()
+    seen: Iterable[Seen] = draw(blueprint, boards, seed)
+    if device != "cpu":
+        seen = itertools.islice(dealt(trainer), boards)
+    seen, learning = list(seen), PreflopLearning(blueprint, trainer)
+
+    def valued(going_on: StoredBlueprint, tell: Progress | None) -> PreflopValues:
+        sums = PreflopSums(blueprint, [Continuation(going_on)], trainer._put)
+        return sums.added(seen, len(seen), tell)
+
+    table, found = valued(blueprint, progress), list[Generation]()
     for k in range(count):
-        if progress is not None:
-            progress("Responses before the flop", k / count)
-        response, won = making.response(table, k * iterations, iterations)
-        found.append(Generation(1 + k, *won))
-        table = table.with_more(making.table(Continuation(response)))
+
+        def tell(what: str, share: float, k: int = k) -> None:
+            if progress is not None:
+                progress(f"{what}, response {k + 1} of {count}", share)
+
+        learned, won = learning.respond(table, k * iterations, iterations, tell)
+        found.append(Generation(1 + k, won.mean, won.interval95))
+        table = table.with_more(valued(learning.stored(learned), tell))
         if told is not None:
             told(table, found)
     return table, found
 
 
-class _Generating:
-    """Responses that are being learned, one after the other."""
+class PreflopLearning:
+    """Opponents who learn against a solution of the round before the flop, then the blueprint."""
 
-    def __init__(
-        self, blueprint: StoredBlueprint, trainer: Trainer, boards: int, seed: int
-    ) -> None:
-        self.blueprint, self.trainer, self.boards = blueprint, trainer, boards
-        seen: Iterable[Seen] = draw(blueprint, boards, seed)
-        if trainer.device != "cpu":
-            seen = itertools.islice(dealt(trainer), boards)
-        self.seen = list(seen)
+    def __init__(self, blueprint: StoredBlueprint, trainer: Trainer) -> None:
+        """The `trainer` has the blueprint's recipe and buckets."""
+        self.blueprint, self.trainer = blueprint, trainer
         self.plain = table_of(trainer.engine, blueprint)
         self.regrets = self.plain * FAINT, self.plain * FAINT
 
-    def table(self, continuation: Continuation) -> PreflopValues:
-        """The values of one continuation."""
-        sums = PreflopSums(self.blueprint, [continuation], self.trainer._put)
-        return sums.added(self.seen, self.boards)
+    def respond(
+        self,
+        table: PreflopValues | None,
+        done: int,
+        iterations: int,
+        tell: Progress | None = None,
+    ) -> tuple[Table, HeadToHead]:
+        """Both players' responses to the solutions of a table, and what they win.
 
-    def response(
-        self, table: PreflopValues, done: int, iterations: int
-    ) -> tuple[StoredBlueprint, tuple[float, float]]:
-        """Both players' responses to the solutions of a table, in one blueprint; what they win."""
-        engine, start = self.trainer.engine, ReachedRanges.start(self.blueprint.game)
+        Without a table they respond to the blueprint. So many iterations were `done` before.
+        """
         learned, won = [], []
         for o in (0, 1):
-            plan = solve_before_flop(table, start, start.betting, 1 - o, Limits(SOLVED))
-            fixed = self._following(plan, table)
-            learned.append(learn(self.trainer, o, fixed, self.regrets[o], done, iterations))
-            won.append(values(self.trainer, learned[o], o, BATCHES))
-        both = facing(engine, 0, *learned)
-        found = mean_of((won[0] + won[1]) / 2 * self.blueprint.game.unit[1])
-        counts = self.blueprint.cards.counts
-        rows: list[Any] = [engine.street(both, s)[:, :n] for s, n in enumerate(counts)]
-        units = [each if isinstance(each, np.ndarray) else each.cpu().numpy() for each in rows]
-        recipe, tree = self.blueprint.recipe, self.blueprint.tree
-        response = StoredBlueprint(recipe, tree, self.blueprint.cards, units, {})
-        return response, found[:2]
+            fixed = self.plain if table is None else self._following(table, 1 - o)
+            for k in range(0, iterations, STEP):
+                if tell is not None:
+                    tell("Learning", (o + k / iterations) / 2)
+                more = min(STEP, iterations - k)
+                sigma = learn(self.trainer, o, fixed, self.regrets[o], done + k, more)
+            learned.append(sigma)
+            won.append(values(self.trainer, sigma, o, BATCHES))
+        mean = mean_of((won[0] + won[1]) / 2 * self.blueprint.game.unit[1])
+        return facing(self.trainer.engine, 0, *learned), mean
 
-    def _following(self, plan: StreetPlan, table: PreflopValues) -> Table:
-        """The blueprint after a solution of the round before the flop."""
+    def _following(self, table: PreflopValues, player: int) -> Table:
+        """The blueprint after a player's solution of the round before the flop."""
+        start = ReachedRanges.start(self.blueprint.game)
+        plan = solve_before_flop(table, start, start.betting, player, Limits(SOLVED))
         out, first = self.plain * 1, np.unique(table.classes, return_index=True)[1]
-        rows, game = self.trainer.engine.street(out, 0), self.blueprint.game
-        for state in itertools.chain(*grow_street(game, [game.start()]).states):
+        rows, street = self.trainer.engine.street(out, 0), grow_street(start.game, [start.betting])
+        for state in itertools.chain(*street.states):
             d, here = self.blueprint.decision(state), plan.rows[state.history]
             assert self.blueprint.tree.actions(d) == here.actions
             at, new = int(self.blueprint.tree.row[d]), here.probabilities[first].T
             rows[at : at + len(new), : len(first)] = self.trainer._put(new)
         return out
+
+    def stored(self, table: Table) -> StoredBlueprint:
+        """A table as a blueprint of the same recipe."""
+        engine, made = self.trainer.engine, self.blueprint
+        rows: list[Any] = [engine.street(table, s)[:, :n] for s, n in enumerate(made.cards.counts)]
+        units = [each if isinstance(each, np.ndarray) else each.cpu().numpy() for each in rows]
+        return StoredBlueprint(made.recipe, made.tree, made.cards, units, {})
