@@ -9,6 +9,8 @@ import pytest
 from cli_helpers import Cli, runner
 
 from subgame.blueprints.stored import StoredBlueprint
+from subgame.refine.depth import preflop_responses
+from subgame.refine.depth.preflop_values import PreflopValues
 
 RECIPE = """
 [game]
@@ -45,11 +47,27 @@ def test_a_recipe_is_trained_and_goes_on(cli: Cli, tmp_path: Path) -> None:
     assert made.card["boards"] == 6
 
 
+def test_a_table_for_the_agent_is_made(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preflop_responses, "BATCHES", 1)
+    words = ["--iterations", "2", "--preflop", "2", "--responses", "1"]
+    found = cli("blueprint", "tiny.toml", *words)
+    assert found.code == 0
+    assert "values before the flop are saved as tiny.preflop.safetensors" in found.out
+    table = PreflopValues.of(StoredBlueprint.load(tmp_path / "tiny.safetensors"))
+    assert table.boards == table.choices == 2
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["missing.toml"], "There is no file missing.toml; expected a recipe of a blueprint"),
         (["tiny.toml"], "does not say when training ends"),
+        (
+            ["tiny.toml", "--responses", "0"],
+            "--responses must be a whole number of at least 1, not 0",
+        ),
         (["tiny.toml", "--hours", "0"], "--hours must be a number above 0, not 0.0"),
         (["tiny.toml", "--iterations", "2", "--memory-limit", "1KiB"], "Training tiny needs"),
     ],

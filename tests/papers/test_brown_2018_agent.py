@@ -8,9 +8,14 @@ from typing import Any, cast
 import pytest
 
 from subgame.papers import brown2018_agent as contests
+from subgame.papers import brown2018_preflop as before_flop
 from subgame.papers import reproduce
+from subgame.papers.cells import Cells
 from subgame.papers.report import Found
 from subgame.play.range_match import Pair, RangeMatch
+from subgame.refine.depth import preflop_responses
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 
 class Told:
@@ -41,6 +46,27 @@ def test_a_run_goes_on_from_its_log(tmp_path: Path) -> None:
     assert whole.data["contests"]["one against another"]["mean"] == pytest.approx(20)
     none: list[Any] = found(Told(), 9, tmp_path / "kept.jsonl", budget=-1.0).rows
     assert none[0]["note"].startswith("5 deals")
+
+
+def test_values_before_the_flop_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tiny run is computed and then read; the figures of the full one are in a file."""
+    pytest.importorskip("torch")
+    monkeypatch.setattr(preflop_responses, "BATCHES", 1)
+    steps = before_flop.Steps(2, 2, (2,), quick=True)
+    cells = Cells(tmp_path / "cells.json")
+    before_flop.compute(steps, cells, "cpu", lambda *_: None)
+    assert [line["quantity"] for line in before_flop.compared(steps, cells).rows] == [
+        "the blueprint alone, mbb/h",
+        "one value, mbb/h",
+        "4 values, biased, mbb/h",
+        "2 values, self-generated, mbb/h",
+    ]
+    kept = RESULTS / "brown2018-preflop.cells.json"
+    full = before_flop.run(False, 2, lambda *_: None, keep=kept)
+    plain, one, biased, *more = [line["ours"] for line in full.rows]
+    assert plain < more[-1] < more[-2] < biased < one
 
 
 @pytest.mark.slow

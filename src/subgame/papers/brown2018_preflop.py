@@ -22,10 +22,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from subgame.blueprints.recipe import Recipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
 from subgame.papers.cells import Cells, made_by
-from subgame.papers.moravcik2016_fig5 import blueprint_of
 from subgame.papers.report import Found, Progress, device, marks, panel, row
 from subgame.refine.depth.blueprint_below import more_of_each
 from subgame.refine.depth.preflop_responses import PreflopLearning, self_generated
@@ -63,7 +63,15 @@ class Steps:
         return f"{name} | {self.iterations} | {self.boards} | {self.seed} | {self.quick}"
 
 
-FULL, QUICK = Steps(), Steps(10, 6, (2,), quick=True)
+FULL, QUICK = Steps(), Steps(20, 10, (2, 3), quick=True)
+
+
+def trained() -> StoredBlueprint:
+    """A blueprint of a deck of twelve cards, trained for a moment."""
+    bets, buckets = "all: 1x / cap 1", (None, 6, 6, 6)
+    trainer = Trainer(Recipe("quick", bets, buckets, 600, ranks="9TJQKA", suits="cd", boards=2))
+    trainer.advance(20)
+    return StoredBlueprint.of(trainer)
 
 
 def compute(steps: Steps, cells: Cells, where: str, tell: Progress) -> None:
@@ -71,7 +79,7 @@ def compute(steps: Steps, cells: Cells, where: str, tell: Progress) -> None:
     missing = [name for name in steps.names if steps.key(name) not in cells.found]
     if not missing:
         return
-    blueprint = blueprint_of(steps.quick)
+    blueprint = trained() if steps.quick else StoredBlueprint.load()
     trainer = trainer_of(blueprint, steps.seed, where, tell)
     table = (
         self_generated(blueprint, max(steps.counts) - 1, steps.boards, iterations=steps.iterations)[
