@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -35,6 +36,7 @@ HUNL = Recipe(
     "tiny", "all: 1x a / cap 1", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd", boards=2
 )
 SHARED = replace(HUNL, boards=9)
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -282,6 +284,35 @@ def test_a_file_holds_all_that_is_needed(
     assert read.hand_strategy(state, hand) == (actions, found[hand].tolist())
     with pytest.raises(SubgameError, match="does not know the betting 'r250'"):
         read.decision(HUNL.game.start().play("r250"))
+
+
+def test_a_card_may_lie_beside_the_file(tmp_path: Path, blueprint: StoredBlueprint) -> None:
+    blueprint.save(tmp_path / "tiny.safetensors")
+    card = tmp_path / "tiny.card.json"
+    card.write_text('{"measured": 1}')
+    assert StoredBlueprint.load(tmp_path / "tiny.safetensors").card == {
+        **blueprint.card,
+        "measured": 1,
+    }
+    card.write_text("{")
+    with pytest.raises(
+        SubgameError, match=r"tiny\.card\.json is damaged; expected the result"
+    ):
+        StoredBlueprint.load(tmp_path / "tiny.safetensors")
+
+
+def test_the_default_card_says_what_the_result_files_say() -> None:
+    card = StoredBlueprint.load().card
+    learned = card["learned response, wins from it in its buckets, mbb/h"]
+    kept = json.loads((ROOT / learned["result"]).read_text())["data"]["found"]
+    assert learned["mean"] == round(kept["the blueprint alone"]["mean"], 1)
+    (by_lbr,) = [each for name, each in card.items() if name.startswith("local best response")]
+    contests = json.loads((ROOT / by_lbr.pop("result")).read_text())["data"]["contests"]
+    assert len(by_lbr) == 2
+    for version, told in by_lbr.items():
+        found = contests[f"blueprint against LBR, {version}"]
+        assert (told["mean"], told["deals"]) == (-round(found["mean"]), found["deals"])
+        assert told["interval95"] == round(found["interval95"])
 
 
 def test_the_default_blueprint_comes_with_the_package() -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from subgame.blueprints.cards import CardBuckets
 from subgame.blueprints.recipe import DEFAULT as DEFAULT_RECIPE
 from subgame.blueprints.recipe import Recipe
-from subgame.errors import SubgameError
+from subgame.errors import SubgameError, read_text, unreadable
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
 from subgame.tree.betting_arrays import STORED, BettingArrays
@@ -26,12 +26,15 @@ from subgame.tree.files import read_tensors, write_tensors
 
 FORMAT = "subgame-hunl-blueprint-1"
 WANTED = "a blueprint made by subgame blueprint"
+WANTED_CARD = "the result card of a blueprint"
 UNITS = 255
 """Units of probability at a decision."""
 Floats = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 DEFAULT = DEFAULT_RECIPE.with_suffix(".safetensors")
 """The blueprint that comes with the package."""
+CARD = ".card.json"
+"""Of a file beside the blueprint's, with what was measured after the training."""
 
 
 class Place(Protocol):
@@ -73,7 +76,7 @@ class StoredBlueprint:
         self.probabilities = probabilities
         """By street, [row, bucket]: units, or any numbers in proportion to probabilities."""
         self.card = dict(card)
-        """What is known about the training and its result."""
+        """What is known about the training and its result; see `CARD`."""
         self.path: Path | None = None
         """The file that it was loaded from."""
         self._found: dict[tuple[str, ...], int | None] = {}
@@ -173,6 +176,12 @@ class StoredBlueprint:
         probabilities = [arrays[f"street {s}"] for s in range(len(recipe.buckets))]
         made = cls(recipe, tree, cards, probabilities, json.loads(head["card"]))
         made.path = Path(path or DEFAULT)
+        measured = made.path.with_suffix(CARD)
+        if measured.exists():
+            try:
+                made.card |= json.loads(read_text(measured, WANTED_CARD))
+            except (ValueError, TypeError, RecursionError):
+                raise unreadable(measured, "is damaged", WANTED_CARD) from None
         return made
 
     def __repr__(self) -> str:
