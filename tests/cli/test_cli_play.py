@@ -81,7 +81,7 @@ def test_play_the_whole_of_holdem_in_words(cli: Cli, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("subgame.play.holdem_agent.load_kernels", lambda deck: None)
     monkeypatch.setattr("sys.stdin", io.StringIO("explain\nraise to 150\nraise to 777\n"))
     shown = cli("play", "hunl", "--hands", "1", "--seed", "5").out
-    assert "against nested" in shown
+    assert "against limited" in shown
     assert "you are player 0, the big blind" in shown
     assert "the agent plays" in shown
     assert "'raise to 150' is not legal here." in shown

@@ -27,7 +27,7 @@ def play_command(
         None,
         "AGENT",
         f"The opponent: {AGENT}",
-        "nested in hunl, uniform in other games",
+        "limited in hunl, uniform in other games",
         callback=check_agent,
     ),
     agents: Agents,
@@ -64,7 +64,7 @@ def play_command(
 
     with Meter(str(rules)) as meter:
         meter.update("Loading the agent")
-        usual = "uniform" if whole_blueprint(rules) is None else "nested"
+        usual = "uniform" if whole_blueprint(rules) is None else "limited"
         opponent = named_agents(rules, (against or usual, "uniform"), agents.options())[0]
     you = Human(
         ask=lambda question: str(typer.prompt(question, prompt_suffix="")),

@@ -113,17 +113,18 @@ def _made(game: Game, agent: Agent | str, options: AgentOptions) -> Agent | None
     return made
 
 
-def load_agent(game: Game | str, agent: str = "nested", **options: Any) -> Agent:
+def load_agent(game: Game | str, agent: str | None = None, **options: Any) -> Agent:
     """An agent that plays a game; `options` are those of `AgentOptions`.
 
     With ``"hunl"`` it plays the whole of heads-up no-limit hold'em, from the blueprint that comes
-    with the package.
+    with the package. Without a name it is ``limited`` there, and ``nested`` in other games.
 
     >>> load_agent("hunl", seconds=2)
-    <HoldemAgent nested>
+    <HoldemAgent limited>
     """
     rules = load(game) if isinstance(game, str) else game
-    return named_agents(rules, (agent, "uniform"), AgentOptions(**options))[0]
+    usual = "nested" if whole_blueprint(rules) is None else "limited"
+    return named_agents(rules, (agent or usual, "uniform"), AgentOptions(**options))[0]
 
 
 def whole_blueprint(game: Game, path: str | Path | None = None) -> StoredBlueprint | None:
