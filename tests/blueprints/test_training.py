@@ -295,9 +295,7 @@ def test_a_card_may_lie_beside_the_file(tmp_path: Path, blueprint: StoredBluepri
         "measured": 1,
     }
     card.write_text("{")
-    with pytest.raises(
-        SubgameError, match=r"tiny\.card\.json is damaged; expected the result"
-    ):
+    with pytest.raises(SubgameError, match=r"tiny\.card\.json is damaged; expected the result"):
         StoredBlueprint.load(tmp_path / "tiny.safetensors")
 
 

@@ -20,7 +20,7 @@ from subgame.refine.depth.continuations import Continuations, biased
 from subgame.refine.depth.limit import Limit
 from subgame.refine.depth.preflop import _leaf, solve_before_flop
 from subgame.refine.depth.preflop_responses import SOLVED, self_generated
-from subgame.refine.depth.preflop_values import PreflopSums, PreflopValues, draw
+from subgame.refine.depth.preflop_values import PreflopSums, PreflopValues, draw, trainer_of
 from subgame.refine.depth.ranges import RangeLimit, limited_ranges
 from subgame.refine.live.ranges import ReachedRanges
 from subgame.refine.nested.mappings import mapping
@@ -190,14 +190,14 @@ def test_tables_on_files_and_devices(
     other = StoredBlueprint.of(Trainer(FLOP))
     with pytest.raises(sg.SubgameError, match="not a table of values before the flop of"):
         PreflopValues.load(tmp_path / "tiny.preflop.safetensors", other)
-    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch")
     seen = [
         each._replace(buckets=[b.astype(np.int64) for b in each.buckets])
         for each in draw(blueprint, 4)
     ]
     one, two = (
-        PreflopSums(blueprint, more_of_each(blueprint), put).added(seen, 4)
-        for put in (np.asarray, torch.as_tensor)
+        PreflopSums(blueprint, more_of_each(blueprint), trainer).added(seen, 4)
+        for trainer in (None, trainer_of(blueprint, 0, "torch"))
     )
     assert one.boards == two.boards == 4
     assert one.values == pytest.approx(two.values, abs=1e-5)

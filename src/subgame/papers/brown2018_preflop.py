@@ -17,7 +17,6 @@ Notes:
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,6 @@ from subgame.refine.depth.preflop_responses import PreflopLearning, self_generat
 from subgame.refine.depth.preflop_values import (
     PreflopSums,
     PreflopValues,
-    dealt,
     draw,
     trainer_of,
 )
@@ -96,21 +94,13 @@ def compute(steps: Steps, cells: Cells, where: str, tell: Progress) -> None:
 
         solved = None if name == BLUEPRINT else table
         if name == BIASED:
-            solved = _biased(blueprint, trainer, steps.boards, told)
+            sums = PreflopSums(blueprint, more_of_each(blueprint), trainer)
+            seen = draw(blueprint, steps.boards, steps.seed, trainer)
+            solved = sums.added(seen, steps.boards, told)
         elif solved is not None:
             solved = replace(solved, values=solved.values[:, : counts[name]])
         _, won = PreflopLearning(blueprint, trainer).respond(solved, 0, steps.iterations, told)
         cells.put(steps.key(name), won._asdict())
-
-
-def _biased(
-    blueprint: StoredBlueprint, trainer: Trainer, boards: int, tell: Progress
-) -> PreflopValues:
-    """The values of the blueprint and its biased forms, on the trainer's device."""
-    sums = PreflopSums(blueprint, more_of_each(blueprint), trainer._put)
-    if trainer.device == "cpu":
-        return sums.added(draw(blueprint, boards), boards, tell)
-    return sums.added(itertools.islice(dealt(trainer), boards), boards, tell)
 
 
 def run(quick: bool, seed: int, tell: Progress, *, keep: Path | None = None) -> Found:

@@ -9,7 +9,7 @@ which is the next continuation. Modicum has ten of them before the flop (Sec. 6.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,8 +25,6 @@ from subgame.refine.depth.preflop_values import (
     PreflopSums,
     PreflopValues,
     Progress,
-    Seen,
-    dealt,
     draw,
     trainer_of,
 )
@@ -86,13 +84,11 @@ def self_generated(
         if given < 1:
             raise ArgumentError(name, f"must be at least 1, not {given}.")
     trainer = trainer_of(blueprint, seed, device, progress)
-    seen: Iterable[Seen] = draw(blueprint, boards, seed)
-    if device != "cpu":
-        seen = itertools.islice(dealt(trainer), boards)
-    seen, learning = list(seen), PreflopLearning(blueprint, trainer)
+    seen = list(draw(blueprint, boards, seed, trainer))
+    learning = PreflopLearning(blueprint, trainer)
 
     def valued(going_on: StoredBlueprint, tell: Progress | None) -> PreflopValues:
-        sums = PreflopSums(blueprint, [Continuation(going_on)], trainer._put)
+        sums = PreflopSums(blueprint, [Continuation(going_on)], trainer)
         return sums.added(seen, len(seen), tell)
 
     table, found = valued(blueprint, progress), list[Generation]()

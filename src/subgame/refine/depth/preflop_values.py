@@ -41,8 +41,6 @@ from subgame.tree.ranges.betting_tree import grow_street
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
-Put = Callable[[Any], Array]
-"""Takes an array to the device where it is multiplied."""
 Progress = Callable[[str, float], None]
 FORMAT = "subgame-preflop-values-2"
 WANTED = "a table of values before the flop"
@@ -156,12 +154,9 @@ class PreflopValues:
         The opponent has the blueprint and the biased ones to choose from. A board of the blueprint
         that comes with the package takes 16 seconds on one core, and is for a GPU.
         """
-        sums, seen = PreflopSums(blueprint, more_of_each(blueprint)), draw(blueprint, boards, seed)
-        if device != "cpu":
-            trainer = trainer_of(blueprint, seed, device, progress)
-            sums = PreflopSums(blueprint, sums.continuations, trainer._put)
-            seen = itertools.islice(dealt(trainer), boards)
-        return sums.added(seen, boards, progress)
+        trainer = None if device == "cpu" else trainer_of(blueprint, seed, device, progress)
+        sums = PreflopSums(blueprint, more_of_each(blueprint), trainer)
+        return sums.added(draw(blueprint, boards, seed, trainer), boards, progress)
 
     @staticmethod
     def beside(blueprint: StoredBlueprint) -> Path | None:
@@ -202,8 +197,16 @@ class Seen(NamedTuple):
     buckets: Sequence[Array]
 
 
-def draw(blueprint: StoredBlueprint, count: int, seed: int = 0) -> Iterator[Seen]:
-    """Boards by chance; all of them, if there are not more than `count`."""
+def draw(
+    blueprint: StoredBlueprint, count: int, seed: int = 0, trainer: Trainer | None = None
+) -> Iterator[Seen]:
+    """Boards by chance; on the CPU all of them, if there are not more than `count`.
+
+    On a GPU a `trainer` deals them and looks up their buckets.
+    """
+    if trainer is not None and trainer.device != "cpu":
+        yield from itertools.islice(_dealt(trainer), count)
+        return
     deck, cards = blueprint.game.deck, blueprint.cards
     sizes = BOARD_CARDS[: len(blueprint.probabilities)]
     if math.comb(deck.size, 3) * math.perm(deck.size - 3, sizes[-1] - 3) <= count:
@@ -227,7 +230,7 @@ def trainer_of(
     return Trainer(recipe, device=device, cards=blueprint.cards, progress=progress)
 
 
-def dealt(trainer: Trainer) -> Iterator[Seen]:
+def _dealt(trainer: Trainer) -> Iterator[Seen]:
     """Boards on which nobody has learned and nothing is evaluated, on the trainer's device."""
     for k in itertools.count():
         boards = trainer.draw(3 * FRESH + k)
@@ -269,21 +272,22 @@ class _Board(NamedTuple):
 class PreflopSums:
     """Sums over boards of what the ways to the flop pay, by continuation of the opponent.
 
-    `put` takes arrays to the device where they are multiplied.
+    Numbers are multiplied by NumPy, or on the device of a `trainer`.
     """
 
     def __init__(
         self,
         blueprint: StoredBlueprint,
         continuations: Sequence[Continuation],
-        put: Put = np.asarray,
+        trainer: Trainer | None = None,
     ) -> None:
-        self.blueprint, self.continuations, self.put = blueprint, continuations, put
+        self.blueprint, self.continuations = blueprint, continuations
+        self.put: Callable[[Any], Array] = np.asarray if trainer is None else trainer._put
         self.leaves, self.boards = leaves_of(blueprint), 0
         classes = classes_of(blueprint)
         n = int(classes.max()) + 1
-        self.member = put(np.eye(n, dtype=np.float32)[classes])
-        self.disjoint = put(blueprint.game.deck.disjoint.astype(np.float32))
+        self.member = self.put(np.eye(n, dtype=np.float32)[classes])
+        self.disjoint = self.put(blueprint.game.deck.disjoint.astype(np.float32))
         self.won = np.zeros((2, len(continuations), len(self.leaves), n, n))
         self.ahead, self.met = np.zeros((n, n)), np.zeros((n, n))
 
