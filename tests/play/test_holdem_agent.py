@@ -158,6 +158,20 @@ def test_a_flop_solved_to_its_end(game: Holdem, stored: StoredBlueprint) -> None
         HoldemAgent(game, HandMade(), limited="flop: 1x")
 
 
+def test_the_table_before_the_flop_comes_with_the_package() -> None:
+    """Ten self-generated values; a bet that the blueprint does not know is answered by them."""
+    agent = sg.play.load("hunl", iterations=20, seconds=None)
+    assert isinstance(agent, HoldemAgent)
+    assert agent.before is not None
+    assert agent.before.choices == 10
+    hands = [f"{cards} |  | r250" for cards in ("AsAh", "7s2h")]
+    policy = after(agent, 0, [(1, "r250")]).policy(hands, ("f", "c"))
+    assert policy.actions[:2] == ("f", "c")
+    assert policy.probabilities[0, 0] < 0.01
+    assert policy.probabilities[1, 0] > 0.9
+    assert "solved to its end by 20 iterations" in str(agent.explained(hands[0]))
+
+
 def test_an_off_tree_bet_before_the_flop_is_solved(
     game: Holdem, stored: StoredBlueprint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -235,7 +249,7 @@ def test_agents_by_name(
     monkeypatch.setattr(holdem_agent, "load_kernels", lambda deck: None)
     whole = load("hunl", threshold=0.1, seconds=1)
     assert isinstance(whole, HoldemAgent)
-    assert (whole.name, whole.threshold, whole.search.seconds) == ("nested", 0.1, 1)
+    assert (whole.name, whole.threshold, whole.search.seconds) == ("limited", 0.1, 1)
     limited = load("hunl", "limited:resolve")
     assert isinstance(limited, HoldemAgent)
     assert limited.limited is not None
