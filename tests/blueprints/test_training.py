@@ -289,11 +289,13 @@ def test_a_file_holds_all_that_is_needed(
 def test_a_card_may_lie_beside_the_file(tmp_path: Path, blueprint: StoredBlueprint) -> None:
     blueprint.save(tmp_path / "tiny.safetensors")
     card = tmp_path / "tiny.card.json"
-    card.write_text('{"measured": 1}')
+    card.write_text(json.dumps({"measured": 1, "seconds of training": blueprint.card["seconds"]}))
     assert StoredBlueprint.load(tmp_path / "tiny.safetensors").card == {
         **blueprint.card,
         "measured": 1,
     }
+    card.write_text('{"measured": 1, "seconds of training": -1}')  # that of an older training
+    assert "measured" not in StoredBlueprint.load(tmp_path / "tiny.safetensors").card
     card.write_text("{")
     with pytest.raises(SubgameError, match=r"tiny\.card\.json is damaged; expected the result"):
         StoredBlueprint.load(tmp_path / "tiny.safetensors")

@@ -68,6 +68,7 @@ def test_a_table_for_the_agent_is_made(
             ["tiny.toml", "--responses", "0"],
             "--responses must be a whole number of at least 1",
         ),
+        (["tiny.toml", "--responses", "2"], "--responses belongs to --preflop"),
         (["tiny.toml", "--hours", "0"], "--hours must be a number above 0, not 0.0"),
         (["tiny.toml", "--iterations", "2", "--memory-limit", "1KiB"], "Training tiny needs"),
     ],

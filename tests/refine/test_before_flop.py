@@ -131,6 +131,8 @@ def test_responses_win_what_a_best_response_wins(
     assert table.values.shape[1] == 4
     one, two = exact(replace(table, values=table.values[:, :1])), exact(table)
     assert 0.95 * one < found[0].mean < one + found[0].interval95
+    three = exact(replace(table, values=table.values[:, :3]))
+    assert 0.9 * three < found[2].mean < three + found[2].interval95
     assert two < 0.9 * one  # with more responses to choose from, the solution loses less
 
 
@@ -203,6 +205,8 @@ def test_tables_on_files_and_devices(
     assert one.values == pytest.approx(two.values, abs=1e-5)
     made = PreflopValues.make(blueprint, 3, device="torch")
     assert made.boards == 3
+    with pytest.raises(sg.SubgameError, match="boards must be at least 1"):
+        PreflopValues.make(blueprint, 0)
     monkeypatch.setattr(preflop_values, "WORK", 1e5)
     with pytest.raises(sg.SubgameError, match="--preflop makes it"):
         PreflopValues.of(blueprint)

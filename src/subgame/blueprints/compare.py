@@ -98,19 +98,26 @@ def learned_response(
 
 
 def learn(
-    trainer: Trainer, p: int, fixed: Table, regret: Table, done: int, iterations: int
+    trainer: Trainer,
+    p: int,
+    fixed: Table,
+    regret: Table,
+    done: int,
+    iterations: int,
+    boards: int = 0,
 ) -> Table:
     """Let player `p` learn against a `fixed` table, whose other rows are the opponent's.
 
     `regret` is what the player has learned in the iterations `done` before, and is added to. The
-    result is a table of both players' strategies.
+    boards of so many iterations, `boards`, are left out. The result is a table of both players'
+    strategies.
     """
     engine, unused = trainer.engine, trainer.engine.zeros()
     for k, rates in enumerate(trainer.schedule.discounts(done + 1, iterations).tolist()):
-        at = FRESH + done + k
+        at = FRESH + boards + done + k
         ranks, buckets = trainer.look_up(trainer.draw(at))
         sigma = facing(engine, p, engine.strategy(regret), fixed)
-        sums = engine.deltas(p, sigma, ranks, buckets, at)
+        sums = engine.deltas(p, sigma, ranks, buckets, at * len(ranks))
         sums *= 1 / len(ranks)
         engine.apply(p, sums, regret, unused, rates)
     return facing(engine, p, engine.strategy(regret), fixed)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from subgame.blueprints.cards import CardBuckets
 from subgame.blueprints.recipe import DEFAULT as DEFAULT_RECIPE
 from subgame.blueprints.recipe import Recipe
-from subgame.errors import SubgameError, read_text, unreadable
+from subgame.errors import DAMAGED, SubgameError, read_text, unreadable
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
 from subgame.tree.betting_arrays import STORED, BettingArrays
@@ -179,8 +179,10 @@ class StoredBlueprint:
         measured = made.path.with_suffix(CARD)
         if measured.exists():
             try:
-                made.card |= json.loads(read_text(measured, WANTED_CARD))
-            except (ValueError, TypeError, RecursionError):
+                more = json.loads(read_text(measured, WANTED_CARD))
+                if more.pop("seconds of training") == made.card["seconds"]:  # not of an older one
+                    made.card |= more
+            except DAMAGED:
                 raise unreadable(measured, "is damaged", WANTED_CARD) from None
         return made
 

@@ -147,7 +147,7 @@ class Trainer:
 
     def strategy(self) -> NDArray[np.float32]:
         """The average strategy, as a table of the engine."""
-        return _host(self.engine.strategy(self.average))
+        return host(self.engine.strategy(self.average))
 
     # Checkpoints.
 
@@ -159,7 +159,7 @@ class Trainer:
             "iterations": str(self.iterations),
             "seconds": str(self.seconds),
         }
-        arrays = {"regret": _host(self.regret), "average": _host(self.average)}
+        arrays = {"regret": host(self.regret), "average": host(self.average)}
         write_tensors(path, {**arrays, **self.cards.stored()}, head)
 
     @classmethod
@@ -202,7 +202,8 @@ def _essence(recipe: Recipe) -> dict[str, Any]:
     return {key: value for key, value in recipe.as_dict().items() if key not in free}
 
 
-def _host(array: Array) -> NDArray[np.float32]:
+def host(array: Array) -> NDArray[np.float32]:
+    """A table of any device as a NumPy array."""
     found: NDArray[np.float32] = array if isinstance(array, np.ndarray) else array.cpu().numpy()
     return found
 

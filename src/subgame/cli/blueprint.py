@@ -36,8 +36,12 @@ def blueprint_command(
     preflop: int | None = opt(
         None, "N", "Also make the table for depth limits before the flop, from N boards."
     ),
-    responses: int = opt(
-        9, "K", "The table has the blueprint and K responses that are learned by self-play."
+    responses: int | None = opt(
+        None,
+        "K",
+        "With --preflop: the table has values of the blueprint and of K responses to it that are "
+        "learned by self-play.",
+        "9",
     ),
     place: ThreadedPlace,
     json: JsonOption = False,
@@ -60,6 +64,8 @@ def blueprint_command(
     check_least("iterations", iterations)
     check_least("preflop", preflop)
     check_least("responses", responses)
+    if responses is not None and preflop is None:
+        raise SubgameError("--responses belongs to --preflop, which makes the table.")
     for name, given in (("hours", hours), ("minutes", minutes)):
         if given is not None and not 0 < given < math.inf:
             raise SubgameError(f"--{name} must be a number above 0, not {given}.")
@@ -70,7 +76,7 @@ def blueprint_command(
 
     from subgame.blueprints.run import join_group, train
     from subgame.blueprints.training import group, memory
-    from subgame.refine.depth.preflop_responses import self_generated
+    from subgame.refine.depth.preflop_responses import RESPONSES, self_generated
     from subgame.refine.depth.preflop_values import SUFFIX
     from subgame.tree.betting_arrays import BettingArrays
 
@@ -97,16 +103,18 @@ def blueprint_command(
         )
         saved = {"out": str(file)}
         if preflop is not None and values is not None and not made.card.get("stopped"):
-            table, _ = self_generated(
+            one = group()[0] == 0  # of several processes one writes
+            self_generated(
                 made,
-                responses,
+                responses or RESPONSES,
                 preflop,
                 seed=wanted.seed,
                 device=device,
                 progress=lambda what, share: meter.update(what, "", share),
+                told=(lambda table, _: table.save(values)) if one else None,
+                threads=threads,
+                memory_limit=place.memory_limit,
             )
-            if group()[0] == 0:  # of several processes one writes
-                table.save(values)
             saved["preflop"] = str(values)
     if json:
         emit({"name": wanted.name, **saved, **made.card})

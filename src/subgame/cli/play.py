@@ -55,7 +55,7 @@ def play_command(
 
     from subgame.play.human import Human, Thinks
     from subgame.play.match import Estimate, play_hand
-    from subgame.play.named import named_agents, whole_blueprint
+    from subgame.play.named import named_agents, usual
 
     start = random.SystemRandom().randrange(2**31) if seed is None else seed
 
@@ -64,8 +64,9 @@ def play_command(
 
     with Meter(str(rules)) as meter:
         meter.update("Loading the agent")
-        usual = "uniform" if whole_blueprint(rules) is None else "limited"
-        opponent = named_agents(rules, (against or usual, "uniform"), agents.options())[0]
+        asked = agents.options()
+        name = against or usual(rules, asked, otherwise="uniform")
+        opponent = named_agents(rules, (name, "uniform"), asked)[0]
     you = Human(
         ask=lambda question: str(typer.prompt(question, prompt_suffix="")),
         tell=tell,

@@ -153,7 +153,12 @@ def _found(
     keep: Path | None,
 ) -> Found:
     """Play the deals that are left, contests in turn, and report what there is."""
-    head = {"experiment": f"brown2018-{key}", "seed": seed, "iterations": iterations}
+    head = {
+        "experiment": f"brown2018-{key}",
+        "seed": seed,
+        "iterations": iterations,
+        "limited": BOTH,
+    }
     log = None if keep is None else Log(keep, head)
     pairs: dict[str, dict[int, Pair]] = {contest.name: {} for contest in contests}
     for record in [] if log is None else log.records:

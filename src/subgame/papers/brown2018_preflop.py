@@ -9,8 +9,10 @@ Notes:
 * The paper has no such table. Each figure is what an opponent wins who learns in the blueprint's
   buckets against the solution of the round, then the blueprint: the mean of both seats, on boards
   that nobody has learned on. It is a lower bound of what a best response in the buckets wins.
-* The blueprint itself was trained for this round, too. So a depth limit can only come near it here;
-  it is for bets that the blueprint does not know.
+* The blueprint itself was trained for this round, too. So a depth limit is not expected to beat it
+  here; it is for bets that the blueprint does not know.
+* Responses win more from the blueprint than the blueprint does. The paper weakens such ones, or
+  lets the player choose among continuations, too (Sec. 4); neither is done here.
 * Self-generated values are those that come with the package, of which the first few or all are
   taken (`subgame blueprint hunl-default --preflop 3000` makes them).
 """
@@ -27,7 +29,7 @@ from subgame.blueprints.training import Trainer
 from subgame.papers.cells import Cells, made_by
 from subgame.papers.report import Found, Progress, device, marks, panel, row
 from subgame.refine.depth.blueprint_below import more_of_each
-from subgame.refine.depth.preflop_responses import PreflopLearning, self_generated
+from subgame.refine.depth.preflop_responses import SOLVED, PreflopLearning, self_generated
 from subgame.refine.depth.preflop_values import (
     PreflopSums,
     PreflopValues,
@@ -125,5 +127,9 @@ def compared(steps: Steps, cells: Cells) -> Found:
     curves = [marks("mean, 95 % interval", means, spread=spread)]
     drawn = panel("What a learner wins", "mbb/h", "", curves, names=steps.names)
     data: dict[str, Any] = dict(zip(steps.names, found, strict=True))
-    settings = {"iterations of learning, each seat": steps.iterations}
+    settings = {
+        "iterations of learning, each seat": steps.iterations,
+        "boards of the biased values": steps.boards,
+        "iterations of a solution": SOLVED,
+    }
     return Found(rows, {"panels": [drawn], "found": data}, settings)

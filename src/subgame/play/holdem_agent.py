@@ -100,8 +100,8 @@ class HoldemAgent(SearchAgent):
     With sizes for `limited` streets before it are solved, too, to a depth limit at their end
     (`subgame.refine.depth.rollouts`); the blueprint must then be a `StoredBlueprint`. The opponent
     has so many `choices` of how to go on there; 1 is single-valued search. With sizes before the
-    flop among them, an off-tree bet there is answered by solving the rest of that round in the same
-    way (`subgame.refine.depth.preflop`).
+    flop among them, an off-tree bet there is answered by solving the rest of that round
+    (`subgame.refine.depth.preflop`), with all values of its table, or one if `choices` is 1.
 
     >>> from subgame.games import holdem
     >>> class Calls:

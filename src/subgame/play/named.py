@@ -123,8 +123,13 @@ def load_agent(game: Game | str, agent: str | None = None, **options: Any) -> Ag
     <HoldemAgent limited>
     """
     rules = load(game) if isinstance(game, str) else game
-    usual = "nested" if whole_blueprint(rules) is None else "limited"
-    return named_agents(rules, (agent or usual, "uniform"), AgentOptions(**options))[0]
+    asked = AgentOptions(**options)
+    return named_agents(rules, (agent or usual(rules, asked), "uniform"), asked)[0]
+
+
+def usual(game: Game, options: AgentOptions, otherwise: str = "nested") -> str:
+    """The agent of a game for which none is named: ``limited`` in whole hold'em."""
+    return otherwise if whole_blueprint(game, options.blueprint) is None else "limited"
 
 
 def whole_blueprint(game: Game, path: str | Path | None = None) -> StoredBlueprint | None:

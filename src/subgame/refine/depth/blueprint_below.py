@@ -1,7 +1,8 @@
 """What follows a street in a stored blueprint, and how its continuations are biased.
 
-Brown, Sandholm & Amos 2018, Sec. 4 and 6: at a depth limit the opponent chooses among the blueprint
-and the blueprint biased towards folding, calling and raising.
+Brown, Sandholm & Amos 2018, Sec. 4 and 6: at a depth limit the opponent chooses among
+continuations: the blueprint, and the blueprint biased towards folding, calling and raising, or
+other strategies in the same buckets.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import numpy as np
 
 from subgame.blueprints.compare import HeadToHead, facing, learn, mean_of, table_of, values
 from subgame.blueprints.stored import StoredBlueprint
-from subgame.blueprints.training import Trainer
+from subgame.blueprints.training import Trainer, host
 from subgame.engines.sampled import Table
 from subgame.errors import ArgumentError
 from subgame.refine.depth.blueprint_below import Continuation
@@ -32,6 +32,8 @@ from subgame.refine.live.ranges import ReachedRanges
 from subgame.solve.solver import Limits
 from subgame.tree.ranges.betting_tree import grow_street
 
+RESPONSES = 9
+"""With the blueprint, ten continuations, as the paper has."""
 ITERATIONS = 300
 """Of learning a response."""
 SOLVED = 500
@@ -42,7 +44,7 @@ BATCHES = 32
 """Iterations' boards on which a response is evaluated."""
 FAINT = 1e-3
 """Chips of regret that each action starts with, in proportion to the blueprint, so that a response
-is the blueprint where the solution never comes."""
+is the blueprint where no solution has come."""
 
 
 class Generation(NamedTuple):
@@ -68,11 +70,12 @@ def self_generated(
     device: str = "cpu",
     progress: Progress | None = None,
     told: Told | None = None,
+    **options: Any,
 ) -> tuple[PreflopValues, list[Generation]]:
     """A table with the blueprint and `count` responses to choose from, and what those won.
 
-    Learning goes on from one response to the next; the schedule forgets the older solutions.
-    `told` is given the table and the generations after each.
+    Learning begins with the response before, which counts as one iteration. `told` is given the
+    table and the generations after each. `options` are those of `Trainer`.
 
     >>> from subgame.blueprints.recipe import Recipe
     >>> recipe = Recipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd")
@@ -83,7 +86,7 @@ def self_generated(
     for name, given in (("count", count), ("boards", boards), ("iterations", iterations)):
         if given < 1:
             raise ArgumentError(name, f"must be at least 1, not {given}.")
-    trainer = trainer_of(blueprint, seed, device, progress)
+    trainer = trainer_of(blueprint, seed, device, progress, **options)
     seen = list(draw(blueprint, boards, seed, trainer))
     learning = PreflopLearning(blueprint, trainer)
 
@@ -133,7 +136,8 @@ class PreflopLearning:
                 if tell is not None:
                     tell("Learning", (o + k / iterations) / 2)
                 more = min(STEP, iterations - k)
-                sigma = learn(self.trainer, o, fixed, self.regrets[o], done + k, more)
+                # What was learned before counts as one iteration.
+                sigma = learn(self.trainer, o, fixed, self.regrets[o], 1 + k, more, boards=done)
             learned.append(sigma)
             won.append(values(self.trainer, sigma, o, BATCHES))
         mean = mean_of((won[0] + won[1]) / 2 * self.blueprint.game.unit[1])
@@ -155,6 +159,5 @@ class PreflopLearning:
     def stored(self, table: Table) -> StoredBlueprint:
         """A table as a blueprint of the same recipe."""
         engine, made = self.trainer.engine, self.blueprint
-        rows: list[Any] = [engine.street(table, s)[:, :n] for s, n in enumerate(made.cards.counts)]
-        units = [each if isinstance(each, np.ndarray) else each.cpu().numpy() for each in rows]
-        return StoredBlueprint(made.recipe, made.tree, made.cards, units, {})
+        rows = [host(engine.street(table, s)) for s in range(len(made.cards.counts))]
+        return StoredBlueprint(made.recipe, made.tree, made.cards, rows, {})

@@ -27,7 +27,7 @@ from subgame.blueprints.compare import FRESH
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
 from subgame.engines.arrays import Array, as_kind, as_numpy
-from subgame.errors import SubgameError
+from subgame.errors import DAMAGED, ArgumentError, SubgameError, unreadable
 from subgame.games.holdem.cards import DECK
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS
@@ -135,9 +135,16 @@ class PreflopValues:
         """The table in a file, which must be that of the blueprint."""
         head, arrays = read_tensors(path, WANTED)
         if head.get("format") != FORMAT or head.get("blueprint") != digest(blueprint):
-            raise SubgameError(f"{path} is not {WANTED} of the blueprint {blueprint.recipe.name}.")
-        values = np.asarray(arrays["values"], np.float32) * np.asarray(arrays["scale"])
-        return cls(blueprint, values, np.asarray(arrays["ahead"], np.float64), int(head["boards"]))
+            raise SubgameError(
+                f"{path} is not {WANTED} of the blueprint {blueprint.recipe.name}; delete it, or "
+                "make it again by subgame blueprint --preflop."
+            )
+        try:
+            values = np.asarray(arrays["values"], np.float32) * np.asarray(arrays["scale"])
+            ahead, boards = np.asarray(arrays["ahead"], np.float64), int(head["boards"])
+        except DAMAGED:
+            raise unreadable(path, "is damaged", WANTED) from None
+        return cls(blueprint, values, ahead, boards)
 
     @classmethod
     def make(
@@ -154,6 +161,8 @@ class PreflopValues:
         The opponent has the blueprint and the biased ones to choose from. A board of the blueprint
         that comes with the package takes 16 seconds on one core, and is for a GPU.
         """
+        if boards < 1:
+            raise ArgumentError("boards", f"must be at least 1, not {boards}.")
         trainer = None if device == "cpu" else trainer_of(blueprint, seed, device, progress)
         sums = PreflopSums(blueprint, more_of_each(blueprint), trainer)
         return sums.added(draw(blueprint, boards, seed, trainer), boards, progress)
@@ -223,11 +232,15 @@ def draw(
 
 
 def trainer_of(
-    blueprint: StoredBlueprint, seed: int, device: str, progress: Progress | None = None
+    blueprint: StoredBlueprint,
+    seed: int,
+    device: str,
+    progress: Progress | None = None,
+    **options: Any,
 ) -> Trainer:
     """A training of the blueprint's recipe, which deals boards and looks up buckets on a device."""
     recipe = replace(blueprint.recipe, seed=seed)
-    return Trainer(recipe, device=device, cards=blueprint.cards, progress=progress)
+    return Trainer(recipe, device=device, cards=blueprint.cards, progress=progress, **options)
 
 
 def _dealt(trainer: Trainer) -> Iterator[Seen]:
