@@ -40,6 +40,13 @@ def check_agent(agent: str | None) -> str | None:
     return None if agent is None else check(agent)
 
 
+def check_values(values: str) -> str:
+    """Refuse an unknown kind of values, before any work is done."""
+    from subgame.agent_names import check_values as check
+
+    return check(values)
+
+
 AgentArgument = Annotated[
     str,
     typer.Argument(
@@ -65,6 +72,12 @@ class Agents:
     threshold: float = opt(
         0.0, "P", "It takes no action below probability P; 1: only the most probable one."
     )
+    values: str = opt(
+        "rollouts",
+        "rollouts|network",
+        "Where limited has its values at the end of a flop of hunl from.",
+        callback=check_values,
+    )
 
     def options(self) -> AgentOptions:
         """The same for `named_agents`."""
@@ -73,7 +86,7 @@ class Agents:
         check_readable("--blueprint", self.blueprint, "a strategy saved by solve --out")
         Limits(self.iterations, self.seconds)
         path = None if self.blueprint is None else str(self.blueprint)
-        return AgentOptions(path, self.seconds, self.iterations, self.threshold)
+        return AgentOptions(path, self.seconds, self.iterations, self.threshold, self.values)
 
 
 @dataclass(frozen=True)

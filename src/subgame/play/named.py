@@ -60,6 +60,9 @@ class AgentOptions:
     """The most iterations of each of its solves."""
     threshold: float = 0.0
     """It takes no action below this probability; 1: only the most probable one."""
+    values: str = "rollouts"
+    """Where ``limited`` has its values at the end of a flop of hunl from: ``"rollouts"`` of the
+    blueprint, or the ``"network"`` beside the blueprint."""
 
 
 def named_agents(
@@ -106,6 +109,7 @@ def _made(game: Game, agent: Agent | str, options: AgentOptions) -> Agent | None
     if whole is not None:
         assert isinstance(game, Holdem)
         sizes = BOTH if PreflopValues.beside(whole) else FLOP
+        told["values"] = options.values
         made = HoldemAgent(game, whole, limited=sizes if kind == "limited" else None, **told)
     else:
         made = SEARCHING[kind](blueprint_of(game, options.blueprint), **told)
