@@ -207,6 +207,9 @@ def test_a_street_is_solved_with_the_values_that_a_network_gives(
     assert (one.boards, two.boards) == (49, 0)
     for key, rows in one.rows.items():
         assert two.rows[key].probabilities == pytest.approx(rows.probabilities)
+    facing = reached.after("r500")  # all-in: nothing is left to ask for
+    last = _Solving(blueprint, facing, mind.play("r500"), 1, network=Known(table[:, :0], ()))
+    assert set(last.plan(Limits(iterations=2)).rows) == {facing.betting.history}
 
 
 def test_the_agent_plays_with_the_network_beside_its_blueprint(

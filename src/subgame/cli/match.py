@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from subgame.agent_names import VALUES, check_values
 from subgame.cli.arguments import GAME_HELP, JsonOption, opt, option
 from subgame.cli.checks import check_least, check_readable, check_writable
 from subgame.cli.common import emit, load_game, stdout
@@ -38,13 +39,6 @@ def check_agent(agent: str | None) -> str | None:
     from subgame.agent_names import check_agent as check
 
     return None if agent is None else check(agent)
-
-
-def check_values(values: str) -> str:
-    """Refuse an unknown kind of values, before any work is done."""
-    from subgame.agent_names import check_values as check
-
-    return check(values)
 
 
 AgentArgument = Annotated[
@@ -73,8 +67,8 @@ class Agents:
         0.0, "P", "It takes no action below probability P; 1: only the most probable one."
     )
     values: str = opt(
-        "rollouts",
-        "rollouts|network",
+        VALUES[0],
+        "|".join(VALUES),
         "Where limited has its values at the end of a flop of hunl from.",
         callback=check_values,
     )

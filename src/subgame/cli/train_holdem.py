@@ -13,7 +13,7 @@ from rich.text import Text
 from subgame.cli.checks import check_saved
 from subgame.cli.common import emit, finish, save_files, seconds_text, stdout
 from subgame.cli.console import table
-from subgame.cli.limit import Where, refuse_holdem
+from subgame.cli.limit import Where
 from subgame.cli.options import Given
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError, did_you_mean
@@ -76,8 +76,10 @@ def _blueprint(rules: Holdem, given: Given) -> StoredBlueprint:
     words = ("uniform", "random")
     found = None if given.strategy in words else whole_blueprint(rules, given.strategy)
     if found is None:
-        refuse_holdem(rules)
-        raise SubgameError(f"There is no blueprint of {rules} to train a network for.")
+        raise SubgameError(
+            f"In hold'em a network is trained for a blueprint: for {rules} give a file made by "
+            f"subgame blueprint, or for hunl --blueprint {DEFAULT.stem}."
+        )
     return found
 
 

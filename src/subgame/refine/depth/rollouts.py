@@ -294,7 +294,7 @@ class _Solving:
             if leaf.is_over or (self.network is None and self.below[l][0] is None)
         }
         if shown and final - len(self.reached.board) <= 2:
-            exact = mean_ahead(self.reached.board, final, deck)
+            exact = mean_ahead(tuple(sorted(self.reached.board)), final, deck)
             ahead = exact[np.ix_(self.hands[o], self.hands[1 - o])]
         left = [l for l in range(len(every)) if ahead is None or l not in shown]
         values: Singles = np.zeros(
@@ -303,7 +303,7 @@ class _Solving:
         boards = 0
         if self.network is None:
             boards = self._rolled_into(values, left, bucket, until)
-        else:
+        elif left:
             asked, held = [every[l] for l in left], (kept[o], kept[1 - o])
             found = self.network.values(self.reached.board, asked, o, held)
             values[:, left] = found[: self.choices]
