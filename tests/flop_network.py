@@ -1,21 +1,23 @@
 """How near the network's values on the flop are to long rollouts, beside short ones.
 
 ``python tests/flop_network.py`` writes ``docs/results/flop-network.json`` and prints it. At some
-spots of the blueprint that comes with the package the flop is solved to its end for one player. The
-reference are rollouts on many boards, in two halves. An error is the root of the mean product of
-the differences from both halves, which have no noise in common; pairs count as often as both
-players' ranges bring them there. A strategy's loss is what the opponent wins from it beyond what it
-wins from the reference's own solution, with the values of the reference. Short rollouts have as many
-boards as an agent with 1.5 seconds looks at with one thread, from the CPU time of a board here.
+spots of the blueprint that comes with the package the flop is solved to its end for one player.
+The reference are rollouts on many boards, in two halves. An error is the root of the mean product
+of the differences from both halves, which have no noise in common; pairs count as often as both
+players' ranges bring them there. A strategy's loss is what the opponent wins from it beyond what
+it wins from the reference's own solution, with the values of the reference. Short rollouts have as
+many boards as an agent with 1.5 seconds and one thread looks at, by the CPU time of a board here;
+and as many as fit into the network's own time.
 """
 
 from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,13 +67,6 @@ class Seeded(_Solving):
             yield (*board, *random.sample(left, 2))
 
 
-class Solved(NamedTuple):
-    """What the opponent wins from our strategy at best, in pots, with the reference's values."""
-
-    loss: float
-    seconds: float
-
-
 def spot(blueprint: StoredBlueprint, line: str, seat: int, flop: tuple[int, ...]) -> Seeded:
     """The flop after a line, with the ranges that the blueprint leads to."""
     game = hunl()
@@ -84,12 +79,7 @@ def spot(blueprint: StoredBlueprint, line: str, seat: int, flop: tuple[int, ...]
     agent.observe(Event(-1, game.deck.name(flop)))
     early, _ = agent._follow()
     assert agent.limited is not None
-    reached = early.reached.__class__(**{**vars_of(early.reached), "game": agent.limited})
-    return Seeded(blueprint, reached, early.mind, seat)
-
-
-def vars_of(frozen: Any) -> dict[str, Any]:
-    return {name: getattr(frozen, name) for name in frozen.__dataclass_fields__}
+    return Seeded(blueprint, replace(early.reached, game=agent.limited), early.mind, seat)
 
 
 def solution(here: Seeded, leaves: RolloutLeaves) -> tuple[StreetEngine, list[Any]]:
@@ -121,49 +111,46 @@ def root(value: float) -> float:
     return float(np.sign(value) * np.sqrt(abs(value)))
 
 
+def mean(values: Any, share: Floats) -> Any:
+    """[..., 1, 1] the mean over pairs."""
+    return (values * share).sum((2, 3), keepdims=True)
+
+
 def compared(blueprint: StoredBlueprint, network: FlopNetwork, at: int) -> dict[str, Any]:
     """One spot."""
     line, seat = SPOTS[at]
     flop = tuple(sorted(np.random.default_rng([SEED, at]).permutation(52)[:3].tolist()))
     here = spot(blueprint, line, seat, flop)
     live = [l for l, leaf in enumerate(here.street.leaves) if not leaf.is_over]
-    pots = np.array([float(here.street.leaves[l].pot) for l in live])[:, None, None]
+    pots = np.array([float(here.street.leaves[l].pot) for l in live], np.float32)[:, None, None]
     halves = [here.boards(HALF, seed) for seed in (1, 2)]
-    here.boards(2, 3)
     began = time.process_time()
-    here.boards(10, 3)
-    board = (time.process_time() - began) / 10
-    count = max(2, round(ROLLING * SECONDS / board))
-    short = here.boards(count, 3)
-    kept = [np.unique(blueprint.cards.of(flop)[here.hands[p]]) for p in (here.o, seat)]
-    mean_ahead.cache_clear()
-    flop_pairs.cache_clear()
-    began = time.process_time()
-    flop_pairs(blueprint, flop)
-    pairs, leaves = time.process_time() - began, [here.street.leaves[l] for l in live]
-    began = time.process_time()
-    table = network.values(flop, leaves, here.o, (kept[0], kept[1]))
-    asked = time.process_time() - began
+    here.boards(20, 3)
+    board = (time.process_time() - began) / 20
+    table, spent = asked(blueprint, network, here, live)
+    counts = [max(2, round(seconds / board)) for seconds in (ROLLING * SECONDS, sum(spent))]
+    short, shortest = (here.boards(count, 4) for count in counts)
     whole = np.zeros_like(short.values)
     whole[:, live] = table
-    ways = {"network": RolloutLeaves(whole, *(getattr(short, name) for name in NAMES))}
-    ways["rollouts"] = short
+    ways = {
+        "network": replace(short, values=whole),
+        "rollouts": short,
+        "rollouts in the network's time": shortest,
+    }
     one, two = (half.values[:, live] / pots for half in halves)
     mine, yours = weights(here, short)
     share = mine[:, None] * yours
+    spread = ((one - mean(one, share)) * (two - mean(two, share)) * share).sum((2, 3)).mean()
     found: dict[str, Any] = {
         "flop": blueprint.game.deck.name(flop),
         "betting": line,
         "solved for player": seat,
         "leaves": len(live),
         "buckets": [len(mine), len(yours)],
-        "boards in time": count,
-        "spread, pots": root(float(((one - mean(one, share)) * (two - mean(two, share)) * share).sum((2, 3)).mean())),
+        "boards in time": counts,
+        "spread, pots": root(float(spread)),
     }
-    reference = RolloutLeaves(
-        (halves[0].values + halves[1].values) / 2, *(getattr(short, name) for name in NAMES)
-    )
-    on, best = solution(here, reference)
+    on, best = solution(here, replace(short, values=np.mean([each.values for each in halves], axis=0)))
     least = given_up(here, on, best[seat])
     for name, way in ways.items():
         got = way.values[:, live] / pots
@@ -175,16 +162,27 @@ def compared(blueprint: StoredBlueprint, network: FlopNetwork, at: int) -> dict[
             "error of a hand against the range, pots": root(float(hand)),
             "loss of the strategy, pots": given_up(here, on, played[seat]) - least,
         }
-    found["network"] |= {"CPU seconds, equities": pairs, "CPU seconds, network": asked}
-    found["rollouts"] |= {"CPU seconds": board * count}
+    found["network"] |= {"CPU seconds, equities": spent[0], "CPU seconds, network": spent[1]}
+    for name, count in zip(list(ways)[1:], counts, strict=True):
+        found[name] |= {"CPU seconds": board * count, "boards": count}
     return found
 
 
-NAMES = ("opponent", "hands", "buckets", "deck", "shown", "ahead")
-
-
-def mean(values: Any, share: Floats) -> Any:
-    return (values * share).sum((2, 3), keepdims=True)
+def asked(
+    blueprint: StoredBlueprint, network: FlopNetwork, here: Seeded, live: list[int]
+) -> tuple[Any, tuple[float, float]]:
+    """The network's values, and the CPU seconds of the flop's equities and of the rest."""
+    flop, leaves = here.reached.board, [here.street.leaves[l] for l in live]
+    one, two = (np.unique(blueprint.cards.of(flop)[here.hands[p]]) for p in (here.o, here.player))
+    flop_pairs(blueprint, (0, 1, 2))
+    network.values((0, 1, 2), leaves, here.o, (flop_pairs(blueprint, (0, 1, 2)).buckets[:9],) * 2)
+    mean_ahead.cache_clear()
+    flop_pairs.cache_clear()
+    began = time.process_time()
+    flop_pairs(blueprint, tuple(sorted(flop)))
+    between = time.process_time()
+    table = network.values(flop, leaves, here.o, (one, two))
+    return table, (between - began, time.process_time() - between)
 
 
 def main() -> None:
@@ -195,16 +193,15 @@ def main() -> None:
         spots.append(compared(blueprint, network, at))
         print(json.dumps(spots[-1]), flush=True)
     means = {
-        way: {
-            name: float(np.mean([each[way][name] for each in spots])) for name in spots[0][way]
-        }
-        for way in ("network", "rollouts")
+        way: {name: float(np.mean([each[way][name] for each in spots])) for name in spots[0][way]}
+        for way in ("network", "rollouts", "rollouts in the network's time")
     }
     told = {
-        "title": "Values at the end of the flop by the network and by rollouts, beside long rollouts",
+        "title": "Values at the end of the flop by network and by rollouts, beside long rollouts",
         "command": "OPENBLAS_NUM_THREADS=1 python tests/flop_network.py",
         "commit": commit(),
-        "machine": machine(("numpy", "numba", "torch")) | {"note": "CPU seconds of one thread; other work ran"},
+        "machine": machine(("numpy", "numba", "torch"))
+        | {"note": "CPU seconds of one thread; other work ran"},
         "seed": SEED,
         "results": {
             "trained": "subgame train hunl --blueprint hunl-default",

@@ -111,7 +111,7 @@ def inputs(
     """One row, put together number by number."""
     pairs, centres = flop_pairs(blueprint, flop), quantile_inputs(blueprint)
     b, c = (int(np.searchsorted(pairs.buckets, each)) for each in pair)
-    row = [*centres[pair[0]], *centres[pair[1]], pairs.equity[b, c]]
+    row = [*centres[pair[0]], *centres[pair[1]], *pairs.equity[:, b, c]]
     return [*row, *leaf_inputs(leaf, o), *board_inputs(blueprint.game.deck, flop)]
 
 
@@ -280,4 +280,4 @@ def test_the_network_that_comes_with_the_package() -> None:
     flop = tuple(sorted(blueprint.game.deck.parse("Kd7h2s")))
     pairs = flop_pairs(blueprint, flop)
     found = network.values(flop, [leaf], 0, (pairs.buckets, pairs.buckets))[0, 0]
-    assert np.corrcoef(found.ravel(), pairs.equity.ravel())[0, 1] > 0.8
+    assert np.corrcoef(found.ravel(), pairs.equity[0].ravel())[0, 1] > 0.8

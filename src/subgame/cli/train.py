@@ -76,7 +76,7 @@ def train_command(
         None,
         "N",
         "Rollouts per history and pair of continuations; hunl: boards per betting sequence.",
-        "1000; hunl: 240",
+        "1000; hunl: 200",
     ),
     learning: Learning,
     memory_limit: MemoryOption = "8GiB",

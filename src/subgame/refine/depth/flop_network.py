@@ -2,8 +2,8 @@
 
 A description of a leaf and of both players' buckets goes in; out comes what the opponent wins, in
 pots, if it goes on by the blueprint or by the blueprint biased towards folding, calling or raising.
-The paper's network has 34 inputs and four outputs; ours has 32 inputs. They are those of the
-opponent's bucket, of ours, of the pair, of the betting and of the flop.
+The network has 34 inputs and four outputs, as the paper's. The inputs are those of the opponent's
+bucket, of ours, of the pair, of the betting and of the flop.
 
 `subgame.refine.depth.flop_training` trains it with PyTorch. Here it is asked, by NumPy alone. The
 first layer is a sum of the parts of both buckets, so that a pair of buckets only adds them.
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from subgame.blueprints.cards import QUANTILES, QUARTERS
 from subgame.blueprints.stored import StoredBlueprint
-from subgame.engines.numba.strengths import BINS, mean_ahead
+from subgame.engines.numba.strengths import BINS, ahead, mean_ahead
 from subgame.errors import DAMAGED, SubgameError
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import BOARD_CARDS
@@ -41,10 +41,13 @@ WANTED = "a network of values at the end of the flop"
 SUFFIX = ".flop-network.safetensors"
 """Of the network's file, beside that of its blueprint."""
 THEIRS, OURS = slice(0, QUANTILES), slice(QUANTILES, 2 * QUANTILES)
-EQUITY = 2 * QUANTILES
-PLACE = slice(EQUITY + 1, EQUITY + 16)
-"""The inputs: quantiles of both buckets, the pair's equity, the betting and the flop."""
+EQUITY = slice(2 * QUANTILES, 2 * QUANTILES + 3)
+PLACE = slice(EQUITY.stop, EQUITY.stop + 15)
+"""The inputs: quantiles of both buckets, the pair's equities, the betting and the flop."""
 INPUTS = PLACE.stop
+STRONG, STEP = (0.5, 0.15), 3
+"""The shares of hands that are strong, for the pair's other equities, and which of the boards are
+looked at for them. Large pots are won between strong hands."""
 ROWS = 4096
 """Pairs that are computed at once, so that they stay in the cache."""
 
@@ -54,22 +57,26 @@ class FlopPairs(NamedTuple):
 
     buckets: Ints  # [b] which of the blueprint's buckets they are
     of: Ints  # [hand] its b; -1 where the flop blocks it
-    equity: Singles  # [b, c] how often b wins minus how often c does, on all boards to come
+    equity: Singles  # [3, b, c] how often b wins minus how often c does, on all boards to come;
+    # and on those on which both are strong, as a multiple of how often that is
     met: Singles  # [b, c] pairs of hands that share no card
 
 
 @lru_cache(maxsize=4)
 def flop_pairs(blueprint: StoredBlueprint, flop: tuple[int, ...]) -> FlopPairs:
-    """The buckets of a flop; it takes 0.2 seconds, and what was asked last is kept."""
+    """The buckets of a flop; it takes 0.3 seconds, and what was asked last is kept."""
     deck, found = blueprint.game.deck, blueprint.cards.of(flop).astype(np.int64)
     free = np.flatnonzero(found >= 0)
     buckets, of = np.unique(found[free], return_inverse=True)
     member = np.eye(len(buckets), dtype=np.float32)[of]
-    ahead = mean_ahead(flop, BOARD_CARDS[-1], deck)[np.ix_(free, free)]
-    met = member.T @ deck.disjoint[np.ix_(free, free)].astype(np.float32) @ member
+    final, pairs = BOARD_CARDS[-1], np.ix_(free, free)
+    tables = [mean_ahead(flop, final, deck)]
+    tables += [ahead(flop, final, deck, strong, STEP) / strong for strong in STRONG]
+    met = member.T @ deck.disjoint[pairs].astype(np.float32) @ member
     at = np.full(len(found), -1)
     at[free] = of
-    equity: Singles = member.T @ ahead @ member / np.maximum(met, 1)
+    sums = np.stack([member.T @ each[pairs] @ member for each in tables])
+    equity: Singles = (sums / np.maximum(met, 1)).astype(np.float32)
     return FlopPairs(buckets, at, equity, met)
 
 
@@ -167,7 +174,7 @@ class FlopNetwork:
             quantile_inputs(self.blueprint),
         )
         rows, columns = (np.searchsorted(pairs.buckets, each) for each in buckets)
-        equity = pairs.equity[np.ix_(rows, columns)]
+        equity = pairs.equity[:, rows[:, None], columns].transpose(1, 2, 0)
         weights, bias = self.layers[0]
         theirs, ours = centres[buckets[0]] @ weights[THEIRS], centres[buckets[1]] @ weights[OURS]
         board = board_inputs(self.blueprint.game.deck, flop)
@@ -177,7 +184,7 @@ class FlopNetwork:
         step = max(1, ROWS // max(1, len(columns)))
         for at in range(0, len(rows), step):
             some = slice(at, at + step)
-            first = theirs[some, None] + ours + equity[some, :, None] * weights[EQUITY]
+            first = theirs[some, None] + ours + equity[some] @ weights[EQUITY]
             for l, add in enumerate(fixed):
                 out[:, l, some] = self._rest(first + add)
         most = float(min(leaves[0].rules.stacks)) if leaves else 0.0

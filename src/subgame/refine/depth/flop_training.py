@@ -24,6 +24,7 @@ from subgame.blueprints.stored import StoredBlueprint
 from subgame.engines.numba.strengths import mean_ahead
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS
+from subgame.games.holdem.rules import Betting
 from subgame.refine.depth.blueprint_below import CHOICES, Below, by_pair, what_follows
 from subgame.refine.depth.flop_network import (
     INPUTS,
@@ -50,8 +51,8 @@ from subgame.solve.options import check_options, made_of, with_options
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Ints = NDArray[Any]
-ROLLOUTS = 240
-"""Boards that are looked at for every leaf."""
+ROLLOUTS = 200
+"""Boards that are looked at for a leaf, on average."""
 FLOPS, BOARDS = 256, 8
 """Flops that are dealt, and boards of each that are looked at together."""
 HANDS = 160
@@ -162,7 +163,7 @@ class Examples(NamedTuple):
     place: Ints  # [n] leaf and opponent: the row of `places`
     flop: Ints  # [n] the row of `boards`
     buckets: Ints  # [n, 2] the opponent's and ours
-    equity: Singles  # [n]
+    equity: Singles  # [n, 3] see `FlopPairs`
     target: Singles  # [n, half, k] what the opponent wins, in `units`; each half on its own boards
     places: Singles  # [leaf and opponent, input]
     boards: Singles  # [flop, input]
@@ -177,7 +178,7 @@ class Examples(NamedTuple):
         def given(part: Any) -> Any:
             theirs, ours = centres[buckets[part, 0].long()], centres[buckets[part, 1].long()]
             fixed = places[place[part].long()], boards[flop[part].long()]
-            return t.cat([theirs, ours, equity[part][:, None], *fixed], 1)
+            return t.cat([theirs, ours, equity[part], *fixed], 1)
 
         return given
 
@@ -190,17 +191,18 @@ def sample(
     progress: Progress,
     halves: int = 1,
 ) -> Examples:
-    """Examples from so many boards of some flops at every leaf of the blueprint."""
+    """Examples from so many boards of some flops at a leaf of the blueprint on average."""
     rng, leaves, dealt = np.random.default_rng(seed), flop_leaves(blueprint), []
     for k in range(flops):
         dealt.append(deal(blueprint, halves * BOARDS, rng))
         progress("Dealing flops", (k + 1) / flops)
-    each = max(1, round(boards / BOARDS))
-    order = np.concatenate([rng.permutation(flops) for _ in range(len(leaves) * each // flops + 1)])
+    often = _visits(leaves, boards / BOARDS)
+    order = np.concatenate([rng.permutation(flops) for _ in range(sum(often) // flops + 1)])
+    ends = np.cumsum(often)
     parts: list[tuple[NDArray[Any], ...]] = []
     for l, leaf in enumerate(leaves):
         below, unit = what_follows(blueprint, blueprint.decision(leaf)), leaf_unit(leaf)
-        for f in order[l * each : (l + 1) * each].tolist():
+        for f in order[ends[l] - often[l] : ends[l]].tolist():
             here = [dealt[f].some(k, halves) for k in range(halves)]
             sums = [paid(blueprint, below, some, rng) for some in here]
             values = np.stack([one.mean() / unit for one in sums], 1)  # [opponent, half, k, b, c]
@@ -220,6 +222,14 @@ def sample(
     )
 
 
+def _visits(leaves: Sequence[Betting], mean: float) -> list[int]:
+    """How many flops are looked at for each leaf: half as many for each raise after the first."""
+    raises = np.array([sum(a.startswith("r") for a in leaf.history) for leaf in leaves])
+    share = 0.5 ** np.maximum(raises, 1)
+    found: list[int] = np.maximum(1, np.rint(mean * share / share.mean())).astype(int).tolist()
+    return found
+
+
 def _cells(
     pairs: FlopPairs, values: Floats, chance: Floats, rng: np.random.Generator
 ) -> Iterator[tuple[NDArray[Any], ...]]:
@@ -233,7 +243,7 @@ def _cells(
         cells = np.stack(np.divmod(chosen, wide), 1)
         mine = cells if o == 0 else cells[:, ::-1]
         wanted = found.reshape(-1, CHOICES, chance.size).transpose(2, 0, 1)[chosen]
-        equity = pairs.equity[mine[:, 0], mine[:, 1]]
+        equity = pairs.equity[:, mine[:, 0], mine[:, 1]].T
         yield pairs.buckets[mine].astype(np.int16), equity, wanted.astype(np.float32)
 
 
@@ -268,7 +278,8 @@ def train_flop_network(
 ) -> FlopNetwork:
     """Train a network of values at the end of the flop for a blueprint.
 
-    At every end of the flop's betting so many `boards` are looked at. `TrainOptions` say how the
+    For each end of the flop's betting so many `boards` are looked at on average, more after fewer
+    raises, since play comes there more often. `TrainOptions` say how the
     network is trained; `holdout` is the share of flops and boards that are looked at once more, for
     its error on flops that it has not seen, which is in its `notes`.
     """
