@@ -150,7 +150,8 @@ def compared(blueprint: StoredBlueprint, network: FlopNetwork, at: int) -> dict[
         "boards in time": counts,
         "spread, pots": root(float(spread)),
     }
-    on, best = solution(here, replace(short, values=np.mean([each.values for each in halves], axis=0)))
+    reference = np.mean([each.values for each in halves], axis=0)
+    on, best = solution(here, replace(short, values=reference))
     least = given_up(here, on, best[seat])
     for name, way in ways.items():
         got = way.values[:, live] / pots
