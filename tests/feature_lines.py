@@ -41,7 +41,7 @@ NEW = {
     "cli/lbr.py cli/dealer.py cli/acpc.py cli/slumbot.py cli/histories.py bench/play.py "
     "refine/solve_gadget.py:play_gadget refine/solve_gadget.py:Played games/actions.py "
     "agent_names.py *:sample_chance refine/depth/rollouts.py refine/depth/preflop.py "
-    "refine/depth/blueprint_below.py "
+    "refine/depth/blueprint_below.py refine/depth/flop_*.py cli/train_holdem.py "
     "*:is_public *:allows games/base.py:Game.unit games/holdem/game.py:Holdem.unit "
     "games/holdem/game.py:Holdem._next_hand games/holdem/game.py:Holdem._cumulative",
     "the workbench in a browser": "serve/* cli/serve.py",

@@ -8,6 +8,8 @@ from subgame.games.actions import KINDS
 UNIFORM, BEST, BLUEPRINT = "uniform", "best-response", "blueprint"
 SEARCHING = ("nested", "limited")
 """Agents that solve while they play, from a blueprint; ``nested:resolve`` names the technique."""
+VALUES = ("rollouts", "network")
+"""Where values at a depth limit of whole hold'em come from."""
 SUFFIX, PROGRAM = ".safetensors", "acpc:"
 """Of the file of a strategy, and before the command of a program."""
 
@@ -23,4 +25,11 @@ def check_agent(name: str) -> str:
     if not (known or name.endswith(SUFFIX) or name.startswith(PROGRAM)):
         all_names = [*plain, *SEARCHING, f"FILE{SUFFIX}", f"{PROGRAM}COMMAND"]
         raise did_you_mean("agent", name, all_names)
+    return name
+
+
+def check_values(name: str) -> str:
+    """The name; an error if values do not come from there."""
+    if name not in VALUES:
+        raise did_you_mean("kind of values", name, VALUES)
     return name

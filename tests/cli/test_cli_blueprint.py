@@ -77,3 +77,33 @@ def test_what_is_refused(cli: Cli, words: list[str], message: str) -> None:
     found = cli("blueprint", *words)
     assert found.code == 2
     assert message in found.err
+
+
+def test_a_network_is_trained_for_a_blueprint(cli: Cli, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    game, file = "hunl(stack=400, bets=all: a, ranks=9TJQKA, suits=cd)", "tiny.safetensors"
+    assert cli("blueprint", "tiny.toml", "--iterations", "1").code == 0
+    small = ("--rollouts", "2", "--epochs", "1", "--layers", "4")
+    found = cli("train", game, file, *small, "--holdout", "0.5", "--json").json()
+    assert (found["blueprint"], found["boards"], len(found["held out: error"])) == ("tiny", 2, 4)
+    assert (tmp_path / "tiny.flop-network.safetensors").is_file()
+    shown = cli("train", game, file, *small, "--out", "other.safetensors")
+    assert "more raises" in shown.out
+    assert "Saved as other.safetensors" in shown.out
+    played = ("match", "limited", "call", "--game", game, "--blueprint", file, "--values")
+    assert cli(*played, "network", "--hands", "1", "--iterations", "2").code == 0
+    assert "no kind of values called 'networks'" in cli(*played, "networks").err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["hunl", "uniform"], "In hold'em a network is trained for a blueprint"),
+        (["hunl", "--blueprint", "hunl-defualt"], "did you mean 'hunl-default'?"),
+        (["hunl", "--blueprint", "hunl-default", "--at", "flop"], "--at does not apply to hunl"),
+    ],
+)
+def test_what_a_network_is_not_trained_for(cli: Cli, words: list[str], message: str) -> None:
+    found = cli("train", *words)
+    assert found.code == 2
+    assert message in found.err

@@ -262,6 +262,8 @@ def test_agents_by_name(
     assert isinstance(two, BlueprintAgent)
     with pytest.raises(sg.SubgameError, match="it cannot play"):
         named_agents(holdem.hunl(), ("nested", "call"), options)
+    with pytest.raises(sg.SubgameError, match="Values by network are for whole hold'em"):
+        load("kuhn", "limited", values="network")
     with pytest.raises(sg.SubgameError, match="threshold must be a probability"):
         load("kuhn", "nested", threshold=2, iterations=1).act("K", ("p", "b"))
 

@@ -8,9 +8,8 @@ from math import comb
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from recipes import trained
+from recipes import Walk, trained
 from subgame.blueprints.recipe import Recipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.games.base import CHANCE
@@ -18,9 +17,7 @@ from subgame.games.holdem import hunl
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.equity import equities
 from subgame.games.holdem.evaluate import rank_hands
-from subgame.games.holdem.game import HoldemState
-from subgame.games.holdem.rules import Betting
-from subgame.refine.depth.blueprint_below import CHOICES, FACTOR
+from subgame.refine.depth.blueprint_below import CHOICES
 from subgame.refine.depth.rollouts import RolloutLeaves, _Seen, _Solving
 from subgame.refine.live.ranges import ReachedRanges
 from subgame.solve.solver import Limits
@@ -43,32 +40,6 @@ def solving(blueprint: StoredBlueprint) -> _Solving:
     assert reached.player != CHANCE
     mind = blueprint.game.start().play("cc")
     return _Solving(blueprint, reached, mind, player=1)
-
-
-class Walk:
-    """What player 0 wins with one pair of hands, action by action; player 0 may be biased."""
-
-    def __init__(self, blueprint: StoredBlueprint, board: tuple[int, ...], choice: int) -> None:
-        self.blueprint, self.board, self.choice = blueprint, board, choice
-        self.ranks = rank_hands(board, blueprint.game.deck)
-
-    def value(self, betting: Betting, hands: tuple[int, int]) -> float:
-        if betting.folded >= 0:
-            return float(betting.net()[0])
-        if betting.is_over:
-            one, two = (int(self.ranks[hand]) for hand in hands)
-            return float(betting.at_stake) * float(np.sign(one - two))
-        p, cards = betting.player, (0, 3, 4, 5)[betting.street]
-        state = HoldemState(self.blueprint.game, (0, 0), self.board[:cards], betting)
-        actions, rows = self.blueprint.range_strategy(state)
-        share: NDArray[np.float64] = rows[hands[p]].copy()
-        if p == 0 and self.choice:
-            share[[("fcr".index(a[0]) + 1) == self.choice for a in actions]] *= FACTOR
-        share /= share.sum()
-        found = 0.0
-        for action, part in zip(actions, share.tolist(), strict=True):
-            found += part * self.value(betting.child(action), hands) if part else 0.0
-        return found
 
 
 def test_a_board_pays_what_a_walk_over_every_action_pays(

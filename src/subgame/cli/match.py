@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from subgame.agent_names import VALUES, check_values
 from subgame.cli.arguments import GAME_HELP, JsonOption, opt, option
 from subgame.cli.checks import check_least, check_readable, check_writable
 from subgame.cli.common import emit, load_game, stdout
@@ -65,6 +66,12 @@ class Agents:
     threshold: float = opt(
         0.0, "P", "It takes no action below probability P; 1: only the most probable one."
     )
+    values: str = opt(
+        VALUES[0],
+        "|".join(VALUES),
+        "Where limited has its values at the end of a flop of hunl from.",
+        callback=check_values,
+    )
 
     def options(self) -> AgentOptions:
         """The same for `named_agents`."""
@@ -73,7 +80,7 @@ class Agents:
         check_readable("--blueprint", self.blueprint, "a strategy saved by solve --out")
         Limits(self.iterations, self.seconds)
         path = None if self.blueprint is None else str(self.blueprint)
-        return AgentOptions(path, self.seconds, self.iterations, self.threshold)
+        return AgentOptions(path, self.seconds, self.iterations, self.threshold, self.values)
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,11 @@ from subgame.cli.arguments import GameArgument, JsonOption, MemoryOption, opt
 from subgame.cli.checks import check_least, check_saved
 from subgame.cli.common import emit, finish, load_game, save_files, seconds_text, stdout
 from subgame.cli.console import next_steps, table
-from subgame.cli.limit import LEAST_ROLLOUTS, Limit, Where, refuse_holdem
+from subgame.cli.limit import LEAST_ROLLOUTS, Limit, Where
 from subgame.cli.line import Line
 from subgame.cli.options import Given, grouped
 from subgame.cli.progress import compiled, warm_up
+from subgame.cli.train_holdem import train_flop
 from subgame.errors import SubgameError
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 LAYERS = "256,128,128,128"
 """As in the paper."""
+ROLLOUTS = 1000
 MEANING = (
     ("spread", "standard deviation of the values, in the game's units"),
     ("rollouts", "standard error of the rollouts that the values come from"),
@@ -42,13 +44,24 @@ MEANING = (
 class Learning:
     """How the networks are trained."""
 
-    epochs: int = opt(500, "N", "Passes through the data.")
-    layers: str = opt(LAYERS, "N,N,...", "Sizes of the hidden layers.")
-    batch: int = opt(32, "N", "Histories per training step.")
-    rate: float = opt(1e-3, "X", "Initial learning rate.")
-    holdout: float = opt(
-        0.0, "X", "Share of the histories that are not trained on, to measure the error on them."
+    epochs: int | None = opt(None, "N", "Passes through the data.", "500; hunl: 4")
+    layers: str | None = opt(
+        None, "N,N,...", "Sizes of the hidden layers.", f"{LAYERS}; hunl: 128,64,64"
     )
+    batch: int | None = opt(None, "N", "Examples per training step.", "32; hunl: 1024")
+    rate: float | None = opt(None, "X", "Initial learning rate.", "0.001; hunl: 0.002")
+    holdout: float | None = opt(
+        None,
+        "X",
+        "Share of the examples that are not trained on, to measure the error on them.",
+        "0; hunl: 0.1",
+    )
+
+    def options(self, seed: int) -> dict[str, Any]:
+        """What was given, for `subgame.refine.depth.leaf_network.Training`."""
+        hidden = None if self.layers is None else _layers(self.layers)
+        told = {**vars(self), "layers": hidden, "seed": seed}
+        return {name: value for name, value in told.items() if value is not None}
 
 
 @grouped
@@ -59,7 +72,12 @@ def train_command(
     given: Given,
     where: Where,
     out: Path | None = opt(None, "FILE", "Save the networks as FILE.safetensors.", False),
-    rollouts: int = opt(1000, "N", "Rollouts per history and pair of continuations."),
+    rollouts: int | None = opt(
+        None,
+        "N",
+        "Rollouts per history and pair of continuations; hunl: boards per betting sequence.",
+        "1000; hunl: 200",
+    ),
     learning: Learning,
     memory_limit: MemoryOption = "8GiB",
     json: JsonOption = False,
@@ -69,7 +87,9 @@ def train_command(
     First the game is played to its end from every history at the limit, at random, for every
     continuation that the opponent may choose. Then the network learns the mean payoffs (Brown,
     Sandholm & Amos 2018). The file contains the limit and the continuations; it only works with the
-    same game. Training needs PyTorch: pip install 'subgame\\[gpu]'.
+    same game. In hunl the limit is the end of the flop, and the network belongs to a blueprint
+    made by subgame blueprint: FILE.flop-network.safetensors beside FILE.safetensors is what agents
+    with --values network read. Training needs PyTorch: pip install 'subgame\\[gpu]'.
 
     [bold]Examples[/]
 
@@ -80,26 +100,32 @@ def train_command(
     subgame limit leduc rough.safetensors --leaves leaves.safetensors
 
     subgame train kuhn uniform --at 'depth 1' --out kuhn.safetensors --layers 32,32
+
+    subgame train hunl --blueprint hunl-default
     """
     given.check()
     where.check()
     seed, way = given.seed, where.continuations or "bias"
     check_least("seed", seed, 0)
     check_least("rollouts", rollouts, LEAST_ROLLOUTS)
+    options, rules = learning.options(seed), load_game(game)
+    from subgame.games.holdem.game import Holdem
+
+    if isinstance(rules, Holdem):
+        train_flop(rules, given, where, out, rollouts, options, json)
+        return
     if out is None:
         raise SubgameError(
             "--out is missing. Say where to save the networks: --out FILE.safetensors."
         )
     check_saved("--out", out)
-    hidden = _layers(learning.layers)
     began = time.perf_counter()
-    rules = load_game(game)
-    refuse_holdem(rules)
 
     import subgame as sg
     from subgame.refine.depth.leaf_network import Training, torch
 
-    training = Training(**vars(learning) | {"layers": hidden, "seed": seed})
+    training = Training(**{"holdout": 0.0} | options)
+    rollouts = rollouts or ROLLOUTS
     data = sg.Rollouts(rollouts, seed)
     torch()
     with compiled(rules, memory_limit) as (meter, tree):
@@ -119,11 +145,11 @@ def train_command(
             )
             for p in limit.players
         ]
-        made = {"continuations": way, "seed": seed, "rollouts": rollouts, "epochs": learning.epochs}
+        made = {"continuations": way, "seed": seed, "rollouts": rollouts, "epochs": training.epochs}
         notes = {
             "at": jsonlib.dumps(list(where.at or [])),
             **{name: str(value) for name, value in made.items()},
-            "layers": learning.layers,
+            "layers": ",".join(map(str, training.layers)),
         }
         failure = save_files((out, lambda path: sg.save_leaf_networks(networks, path, notes)))
     took, saved = time.perf_counter() - began, None if failure else out
@@ -132,7 +158,7 @@ def train_command(
             "game": tree.game,
             "limit": [each.name for each in limit.subgames],
             **made,
-            "layers": hidden,
+            "layers": list(training.layers),
             "networks": [_told(each) for each in networks],
             "seconds": took,
         }

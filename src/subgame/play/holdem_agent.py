@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol, TypedDict, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.agent_names import VALUES, check_values
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.engines.numba.strengths import mean_ahead
 from subgame.errors import SubgameError
@@ -31,6 +32,7 @@ from subgame.play.agent import Policy, thresholded
 from subgame.play.searching import Explanation, SearchAgent, actions_of, shares
 from subgame.play.strategies import real_action
 from subgame.refine.depth.blueprint_below import CHOICES
+from subgame.refine.depth.flop_network import FlopNetwork
 from subgame.refine.depth.preflop import solve_before_flop
 from subgame.refine.depth.preflop_values import PreflopValues
 from subgame.refine.depth.rollouts import Planned, StreetPlan, solve_street
@@ -89,6 +91,28 @@ class Early(NamedTuple):
         return None if self.plan is None else self.plan.rows.get(self.reached.betting.history)
 
 
+class DepthOptions(TypedDict, total=False):
+    """What an agent is told about its depth limits."""
+
+    choices: int
+    """How many ways to go on the opponent has at a limit; 1 is single-valued search. Before the flop
+    there are all those of its table, or one."""
+    values: str
+    """Where values at the end of the flop come from: ``"rollouts"``, or ``"network"`` for the
+    network beside the blueprint's file (`subgame.refine.depth.flop_network`)."""
+
+
+@dataclass(frozen=True)
+class DepthLimit:
+    """See `DepthOptions`."""
+
+    choices: int = CHOICES
+    values: str = VALUES[0]
+
+    def __post_init__(self) -> None:
+        check_values(self.values)
+
+
 class HoldemAgent(SearchAgent):
     """Plays hold'em from the first blind on, by a blueprint and by solving from the turn on.
 
@@ -98,10 +122,9 @@ class HoldemAgent(SearchAgent):
     the most probable one.
 
     With sizes for `limited` streets before it are solved, too, to a depth limit at their end
-    (`subgame.refine.depth.rollouts`); the blueprint must then be a `StoredBlueprint`. The opponent
-    has so many `choices` of how to go on there; 1 is single-valued search. With sizes before the
-    flop among them, an off-tree bet there is answered by solving the rest of that round
-    (`subgame.refine.depth.preflop`), with all values of its table, or one if `choices` is 1.
+    (`subgame.refine.depth.rollouts`); the blueprint must then be a `StoredBlueprint`. With sizes
+    before the flop among them, an off-tree bet there is answered by solving the rest of that round
+    (`subgame.refine.depth.preflop`). `DepthOptions` say where values come from.
 
     >>> from subgame.games import holdem
     >>> class Calls:
@@ -127,7 +150,7 @@ class HoldemAgent(SearchAgent):
         seconds: float | None = 5.0,
         threshold: float = 0.0,
         limited: str | None = None,
-        choices: int = CHOICES,
+        **depth: Unpack[DepthOptions],
     ) -> None:
         if solve_from not in STREETS[1 : game.rules.last_street + 1]:
             raise SubgameError(f"{game} has no street '{solve_from}' after its first one.")
@@ -141,7 +164,11 @@ class HoldemAgent(SearchAgent):
         self.search = Search(
             technique_named(technique), last if last in known else None, None, iterations, seconds
         )
-        self.choices = choices
+        told = DepthLimit(**depth)
+        self.choices = told.choices
+        self.network: FlopNetwork | None = None
+        if self.limited is not None and told.values == "network":
+            self.network = FlopNetwork.of(cast(StoredBlueprint, blueprint))
         self.before: PreflopValues | None = None
         if self.limited is not None and self.limited.bets.preflop.bets:
             self.before = PreflopValues.of(cast(StoredBlueprint, blueprint))
@@ -210,7 +237,8 @@ class HoldemAgent(SearchAgent):
             if street == 0 and self.before is not None:
                 plan = solve_before_flop(self.before, *how, 1 if both else None)
             else:
-                plan = solve_street(self.blueprint, *how, self.choices)
+                network = self.network if street == 1 else None
+                plan = solve_street(self.blueprint, *how, self.choices, network)
             known = self.plans[key] = here.reach, plan
         return early._replace(plan=known[1])
 
@@ -358,9 +386,11 @@ class HoldemAgent(SearchAgent):
             return super().explained(infoset)
         early, note = self._with_plan(early), ""
         if early.plan is not None:
+            boards = early.plan.boards
+            whose = f"of {boards} boards" if boards else "by the network"
             note = (
                 f"The street was solved to its end by {early.plan.iterations:,} iterations, with "
-                f"values of {early.plan.boards} boards."
+                f"values {whose}."
             )
         reached, rows = early.reached, self._early_rows(early)
         row = rows.probabilities[reached.number(self.seat, infoset)].tolist()

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from subgame import agent_names
-from subgame.agent_names import BEST, BLUEPRINT, PROGRAM, SUFFIX, UNIFORM, check_agent
+from subgame.agent_names import BEST, BLUEPRINT, PROGRAM, SUFFIX, UNIFORM, VALUES, check_agent
 from subgame.blueprints.stored import FORMAT, StoredBlueprint
 from subgame.errors import SubgameError
 from subgame.games import load
@@ -60,6 +60,9 @@ class AgentOptions:
     """The most iterations of each of its solves."""
     threshold: float = 0.0
     """It takes no action below this probability; 1: only the most probable one."""
+    values: str = VALUES[0]
+    """Where ``limited`` has its values at the end of a flop of hunl from: ``"rollouts"`` of the
+    blueprint, or the ``"network"`` beside the blueprint."""
 
 
 def named_agents(
@@ -106,8 +109,13 @@ def _made(game: Game, agent: Agent | str, options: AgentOptions) -> Agent | None
     if whole is not None:
         assert isinstance(game, Holdem)
         sizes = BOTH if PreflopValues.beside(whole) else FLOP
+        told["values"] = options.values
         made = HoldemAgent(game, whole, limited=sizes if kind == "limited" else None, **told)
     else:
+        if kind == "limited" and options.values != VALUES[0]:
+            raise SubgameError(
+                f"Values by {options.values} are for whole hold'em such as hunl, not for {game}."
+            )
         made = SEARCHING[kind](blueprint_of(game, options.blueprint), **told)
     made.name = agent
     return made

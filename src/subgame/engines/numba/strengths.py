@@ -195,12 +195,34 @@ def mean_ahead(board: tuple[int, ...], final: int, deck: Deck) -> NDArray[np.flo
     >>> round(float(found[DECK.parse_hand("AsAh"), DECK.parse_hand("KsKh")]), 3)  # all but one king
     0.955
     """
+    return ahead(board, final, deck)
+
+
+def ahead(
+    board: tuple[int, ...], final: int, deck: Deck, strong: float = 1.0, step: int = 1
+) -> NDArray[np.float32]:
+    """The same on every so-manieth board, as far as both hands are among the best there.
+
+    `strong` is the share of all hands that are. On other boards nobody counts as ahead.
+
+    >>> from subgame.games.holdem.cards import DECK
+    >>> found = ahead(tuple(DECK.parse("AcKdQh7s")), 5, DECK, strong=0.1)
+    >>> round(float(found[DECK.parse_hand("AsAh"), DECK.parse_hand("KsKh")]), 3)
+    0.773
+    >>> float(found[DECK.parse_hand("AsAh"), DECK.parse_hand("3s2h")])
+    0.0
+    """
     left = [card for card in range(deck.size) if card not in board]
     more = final - len(board)
     boards = np.array([(*board, *cards) for cards in combinations(left, more)], np.int64)
+    met = ranks(boards[::step], deck)
+    if strong < 1:
+        weaker = deck.num_hands - max(1, int(strong * comb(deck.size - final, 2)))
+        least = np.partition(met, weaker, axis=1)[:, weaker]
+        met[met < np.maximum(least, 0)[:, None]] = -1
     out = np.zeros((deck.num_hands, deck.num_hands), np.int16)
-    _ahead(ranks(boards, deck), out)
-    found: NDArray[np.float32] = out * deck.disjoint / np.float32(comb(len(left) - 4, more))
+    _ahead(met, out)
+    found: NDArray[np.float32] = out * deck.disjoint / np.float32(comb(len(left) - 4, more) / step)
     return found
 
 

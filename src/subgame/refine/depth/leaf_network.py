@@ -39,6 +39,8 @@ Progress = Callable[[str, float], None]
 """Told what is being done and which share of it is done."""
 LAYERS = (256, 128, 128, 128)
 """The paper's hidden layers."""
+STEPS = 100
+"""Training steps after which progress is told, at the latest."""
 FORMAT = "subgame-leaf-network-1"
 SAVED = "a file of leaf networks saved by subgame train"
 SAME = 1e-9
@@ -227,8 +229,9 @@ def train_leaf_network(
     tested, learned = np.split(kept, [int(training.holdout * len(inputs))])
     with t.random.fork_rng(devices=[]):
         t.manual_seed(training.seed)
-        net = _perceptron(t, (inputs.shape[1], *training.layers, target.shape[1]))
-        _fit(t, net, inputs[learned], target[learned] / scale, training, tell)
+        net = perceptron(t, (inputs.shape[1], *training.layers, target.shape[1]))
+        x, y = (t.as_tensor(array[learned], dtype=t.float32) for array in (inputs, target / scale))
+        fit(t, net, lambda part: (x[part], y[part]), len(x), training, tell)
     with t.no_grad():
         out = net(t.as_tensor(inputs, dtype=t.float32)).double().numpy() * scale
     miss = ((out - target) * share[:, None]) ** 2
@@ -261,7 +264,7 @@ def _watched(data: Evaluator, total: int, tell: Progress) -> Evaluator:
     return value
 
 
-def _perceptron(t: Any, sizes: Sequence[int]) -> Any:
+def perceptron(t: Any, sizes: Sequence[int]) -> Any:
     """Linear layers with rectified units between them."""
     parts = []
     for inside, outside in pairwise(sizes):
@@ -269,23 +272,36 @@ def _perceptron(t: Any, sizes: Sequence[int]) -> Any:
     return t.nn.Sequential(*parts[:-1])
 
 
-def _fit(
-    t: Any, net: Any, inputs: Floats, target: Floats, training: Training, tell: Progress
+def fit(
+    t: Any,
+    net: Any,
+    examples: Callable[[Any], tuple[Any, Any]],
+    count: int,
+    training: Training,
+    tell: Progress,
+    delta: float = 1.0,
 ) -> None:
-    """Adam on the Huber loss, the rate falling to nothing by a cosine."""
-    x, y = (t.as_tensor(array, dtype=t.float32) for array in (inputs, target))
+    """Adam on the Huber loss, the rate falling to nothing by a cosine.
+
+    ``examples(numbers)`` gives inputs and targets of some of the `count` examples. From errors of
+    `delta` on the loss is linear.
+    """
     adam, epochs = t.optim.Adam(net.parameters(), lr=training.rate), training.epochs
-    fading = t.optim.lr_scheduler.CosineAnnealingLR(adam, epochs)
-    loss, threads = t.nn.HuberLoss(), t.get_num_threads()
+    steps = -(-count // training.batch)
+    fading = t.optim.lr_scheduler.CosineAnnealingLR(adam, epochs * steps)
+    loss, threads, done = t.nn.HuberLoss(delta=delta), t.get_num_threads(), 0
     t.set_num_threads(1)  # batches are so small that more threads only wait for each other
     try:
-        for epoch in range(epochs):
-            for part in t.randperm(len(x)).split(training.batch):
+        for _ in range(epochs):
+            for part in t.randperm(count).split(training.batch):
                 adam.zero_grad()
-                loss(net(x[part]), y[part]).backward()
+                given, wanted = examples(part)
+                loss(net(given), wanted).backward()
                 adam.step()
-            fading.step()
-            tell("Training the network", (epoch + 1) / epochs)
+                fading.step()
+                done += 1
+                if done % steps == 0 or done % STEPS == 0:
+                    tell("Training the network", done / (epochs * steps))
     finally:
         t.set_num_threads(threads)
 
@@ -387,7 +403,7 @@ def _read(
     weights = {name: t.as_tensor(each) for name, each in inside.items()}
     numbers = sorted(int(name.removesuffix(".weight")) for name in weights if "weight" in name)
     layers = [weights[f"{k}.weight"] for k in numbers]
-    net = _perceptron(t, (layers[0].shape[1], *(layer.shape[0] for layer in layers)))
+    net = perceptron(t, (layers[0].shape[1], *(layer.shape[0] for layer in layers)))
     net.load_state_dict(weights)
     if len(pair[0]) * len(pair[1]) != layers[-1].shape[0]:
         raise ValueError

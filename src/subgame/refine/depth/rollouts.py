@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from random import Random
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,7 +87,7 @@ class StreetPlan:
 
     rows: dict[tuple[str, ...], Planned]
     boards: int
-    """Boards of which values at the limit are the mean."""
+    """Boards of which values at the limit are the mean; 0 where they are by a network."""
     iterations: int
 
 
@@ -198,6 +198,19 @@ class _Seen(NamedTuple):
 _Kinds = tuple[Ints, Ints]
 
 
+class ValueNetwork(Protocol):
+    """Values without rollouts; `subgame.refine.depth.flop_network.FlopNetwork` has them."""
+
+    def values(
+        self,
+        flop: tuple[int, ...],
+        leaves: Sequence[Betting],
+        opponent: int,
+        buckets: tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]],
+    ) -> Singles:
+        """[k, leaf, b, c] what the opponent wins, in chips, by the opponent's buckets and ours."""
+
+
 def solve_street(
     blueprint: StoredBlueprint,
     reached: ReachedRanges,
@@ -205,14 +218,16 @@ def solve_street(
     player: int,
     limits: Limits,
     choices: int = CHOICES,
+    network: ValueNetwork | None = None,
 ) -> StreetPlan:
     """Solve the street that play has reached to its end, for `player`.
 
     `mind` is the blueprint's betting that stands for the real one. The bets are those of
     `reached.game`. Half of the time of `limits` or more goes into rollouts. With one of `choices`
-    states have a single value, that of the blueprint.
+    states have a single value, that of the blueprint. With a `network` there are no rollouts, and
+    a real bet is not taken for another one.
     """
-    return _Solving(blueprint, reached, mind, player, choices).plan(limits)
+    return _Solving(blueprint, reached, mind, player, choices, network).plan(limits)
 
 
 class _Solving:
@@ -225,8 +240,9 @@ class _Solving:
         mind: Betting,
         player: int,
         choices: int = CHOICES,
+        network: ValueNetwork | None = None,
     ) -> None:
-        self.choices = choices
+        self.choices, self.network = choices, network
         self.blueprint, self.reached, self.player, self.o = blueprint, reached, player, 1 - player
         game, street = reached.game, STREETS[reached.betting.street]
         self.street = grow_street(game, [reached.betting])
@@ -237,7 +253,9 @@ class _Solving:
         self.known = _known(blueprint, tuple(reached.board), held_by, player, choices)
         self.hands = self.tree.units[0].hands
         self.reach = [kept[p][self.hands[p]][None] for p in (0, 1)]
-        self.below = [self._below(state, mind) for state in self.street.leaves]
+        rolled = self.street.leaves if network is None else ()
+        self.below = [self._below(state, mind) for state in rolled]
+        """What follows each leaf in the blueprint, where there are rollouts."""
 
     def plan(self, limits: Limits) -> StreetPlan:
         """The solution within the limits."""
@@ -269,22 +287,43 @@ class _Solving:
             for p in (0, 1)
         ]
         ahead, final = None, BOARD_CARDS[self.reached.game.rules.last_street]
-        shown = {l: float(c[0]) for l, (below, c) in enumerate(self.below) if below is None}
+        every = self.street.leaves
+        shown = {
+            l: float(leaf.at_stake)
+            for l, leaf in enumerate(every)
+            if leaf.is_over or (self.network is None and self.below[l][0] is None)
+        }
         if shown and final - len(self.reached.board) <= 2:
-            every = mean_ahead(self.reached.board, final, deck)
-            ahead = every[np.ix_(self.hands[o], self.hands[1 - o])]
-        keys = [(below, chips.tobytes()) for below, chips in self.below]
-        known = self.known if until is None else {}  # within a limit of time boards differ
-        left = [l for l in range(len(keys)) if keys[l] not in known]
-        left = [l for l in left if ahead is None or l not in shown]
-        found, boards = self._rolled(left, bucket, until)
-        known.update({keys[l]: each for l, each in zip(left, found, strict=True)})
-        none = np.zeros((self.choices, len(kept[o]), len(kept[1 - o])), np.float32)
-        values: Singles = np.stack([known.get(key, none) for key in keys], axis=1)
+            exact = mean_ahead(tuple(sorted(self.reached.board)), final, deck)
+            ahead = exact[np.ix_(self.hands[o], self.hands[1 - o])]
+        left = [l for l in range(len(every)) if ahead is None or l not in shown]
+        values: Singles = np.zeros(
+            (self.choices, len(every), len(kept[o]), len(kept[1 - o])), np.float32
+        )
+        boards = 0
+        if self.network is None:
+            boards = self._rolled_into(values, left, bucket, until)
+        elif left:
+            asked, held = [every[l] for l in left], (kept[o], kept[1 - o])
+            found = self.network.values(self.reached.board, asked, o, held)
+            values[:, left] = found[: self.choices]
         leaves = RolloutLeaves(
             values, o, (self.hands[0], self.hands[1]), (bucket[0], bucket[1]), deck, shown, ahead
         )
         return leaves, boards
+
+    def _rolled_into(
+        self, values: Singles, leaves: list[int], bucket: Sequence[Ints], until: float | None
+    ) -> int:
+        """Fill in some leaves of `values` [k, leaf, b, c]; gives the number of boards."""
+        keys = [(below, chips.tobytes()) for below, chips in self.below]
+        known = self.known if until is None else {}  # within a limit of time boards differ
+        left = [l for l in leaves if keys[l] not in known]
+        found, boards = self._rolled(left, bucket, until)
+        known.update({keys[l]: each for l, each in zip(left, found, strict=True)})
+        for l in leaves:
+            values[:, l] = known[keys[l]]
+        return boards
 
     def _rolled(
         self, left: Sequence[int], bucket: Sequence[Ints], until: float | None

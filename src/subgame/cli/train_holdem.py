@@ -1,0 +1,102 @@
+"""``subgame train`` on whole hold'em: a network of values at the end of the flop."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from subgame.cli.checks import check_saved
+from subgame.cli.common import emit, finish, save_files, seconds_text, stdout
+from subgame.cli.console import table
+from subgame.cli.limit import Where
+from subgame.cli.options import Given
+from subgame.cli.progress import Meter
+from subgame.errors import SubgameError, did_you_mean
+
+if TYPE_CHECKING:
+    from subgame.blueprints.stored import StoredBlueprint
+    from subgame.games.holdem.game import Holdem
+    from subgame.refine.depth.flop_network import FlopNetwork
+
+KINDS = ("blueprint", "more folds", "more calls", "more raises")
+"""The continuations, in the order of the network's outputs."""
+
+
+def train_flop(
+    rules: Holdem,
+    given: Given,
+    where: Where,
+    out: Path | None,
+    boards: int | None,
+    options: Mapping[str, Any],
+    json: bool,
+) -> None:
+    """Train a network for a blueprint in buckets, and save it."""
+    began, blueprint = time.perf_counter(), _blueprint(rules, given)
+    for name, value in vars(where).items():
+        if value is not None:
+            raise SubgameError(f"--{name} does not apply to {rules}; the limit is after the flop.")
+
+    from subgame.refine.depth.flop_network import SUFFIX, check_fits
+    from subgame.refine.depth.flop_training import ROLLOUTS, train_flop_network
+    from subgame.refine.depth.leaf_network import torch
+
+    check_fits(blueprint)
+    beside = given.strategy if given.blueprint is None else f"{blueprint.recipe.name}.safetensors"
+    file = out or Path(str(beside)).with_suffix(SUFFIX)
+    check_saved("--out", file)
+    torch()
+    with Meter(blueprint.recipe.name) as meter:
+        network = train_flop_network(
+            blueprint, boards or ROLLOUTS, progress=meter.sharing(), **options
+        )
+        failure = save_files((file, network.save))
+    took, saved = time.perf_counter() - began, None if failure else file
+    if json:
+        told = {name: jsonlib.loads(value) for name, value in network.notes.items()}
+        answer = {"blueprint": blueprint.recipe.name, "parameters": network.parameters, **told}
+        emit({**answer, "seconds": took}, saved)
+    else:
+        _show(network, saved, took)
+    finish(failure)
+
+
+def _blueprint(rules: Holdem, given: Given) -> StoredBlueprint:
+    """The blueprint that is given: a file, or the word for the one that comes with the package."""
+    from subgame.blueprints.recipe import DEFAULT
+    from subgame.play.named import whole_blueprint
+
+    if given.blueprint not in (None, DEFAULT.stem):
+        raise did_you_mean("blueprint", str(given.blueprint), [DEFAULT.stem])
+    words = ("uniform", "random")
+    found = None if given.strategy in words else whole_blueprint(rules, given.strategy)
+    if found is None:
+        raise SubgameError(
+            f"In hold'em a network is trained for a blueprint: for {rules} give a file made by "
+            f"subgame blueprint, or for hunl --blueprint {DEFAULT.stem}."
+        )
+    return found
+
+
+def _show(network: FlopNetwork, saved: Path | None, took: float) -> None:
+    console, notes = stdout(), network.notes
+    title = f"{network.blueprint.recipe.name}: values at the end of the flop by a network"
+    console.print(Text(title, style="bold"))
+    parameters, examples = network.parameters, int(notes["examples"])
+    console.print(f"  {parameters:,} numbers, trained on {examples:,} examples")
+    if "held out: error" in notes:
+        names = ("spread", "noise", "error")
+        columns = [jsonlib.loads(notes[f"held out: {name}"]) for name in names]
+        shown = table("continuation", *names, numbers=names)
+        for name, *row in zip(KINDS, *columns, strict=True):
+            shown.add_row(name, *(f"{each:.3f}" for each in row))
+        console.print(shown, end="")
+        text = "  On flops that were not trained on, in pots. noise: of the values themselves"
+        console.print(Text(text, style="dim"))
+    if saved is not None:
+        console.print(Text(f"  Saved as {saved} after {seconds_text(took)}."))
