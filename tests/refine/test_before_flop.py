@@ -117,7 +117,7 @@ def test_responses_win_what_a_best_response_wins(
         for o in (0, 1):
             plan = solve_before_flop(table, start, start.betting, 1 - o, Limits(SOLVED))
             probs = np.array(strategy.probs[1 - o])
-            for state in grow_street(FLOP.game, [start.betting]).states[1 - o]:
+            for state in grow_street(FLOP.game, start.betting).states[1 - o]:
                 here = replace(start, betting=state)
                 cells = here.cells(tree)
                 assert cells is not None

@@ -95,8 +95,8 @@ class DepthOptions(TypedDict, total=False):
     """What an agent is told about its depth limits."""
 
     choices: int
-    """How many ways to go on the opponent has at a limit; 1 is single-valued search. Before the flop
-    there are all those of its table, or one."""
+    """How many ways to go on the opponent has at a limit; 1 is single-valued search. Before the
+    flop there are all those of its table, or one."""
     values: str
     """Where values at the end of the flop come from: ``"rollouts"``, or ``"network"`` for the
     network beside the blueprint's file (`subgame.refine.depth.flop_network`)."""

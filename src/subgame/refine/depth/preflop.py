@@ -81,7 +81,7 @@ def solve_before_flop(
     in pots (2018, Sec. 6.1).
     """
     until = None if limits.seconds is None else time.perf_counter() + limits.seconds
-    street = grow_street(reached.game, [reached.betting])
+    street = grow_street(reached.game, reached.betting)
     values = np.stack(
         [_leaf(table, reached.betting, leaf, mind, 1 - player) for leaf in street.leaves], axis=1
     )[:choices]

@@ -148,7 +148,7 @@ class PreflopLearning:
         start = ReachedRanges.start(self.blueprint.game)
         plan = solve_before_flop(table, start, start.betting, player, Limits(SOLVED))
         out, first = self.plain * 1, np.unique(table.classes, return_index=True)[1]
-        rows, street = self.trainer.engine.street(out, 0), grow_street(start.game, [start.betting])
+        rows, street = self.trainer.engine.street(out, 0), grow_street(start.game, start.betting)
         for state in itertools.chain(*street.states):
             d, here = self.blueprint.decision(state), plan.rows[state.history]
             assert self.blueprint.tree.actions(d) == here.actions

@@ -57,7 +57,7 @@ WORK = 2e11
 def leaves_of(blueprint: StoredBlueprint) -> list[Betting]:
     """The ways to the flop, where chips are left to bet."""
     game = blueprint.game
-    return [leaf for leaf in grow_street(game, [game.start()]).leaves if not leaf.is_over]
+    return [leaf for leaf in grow_street(game, game.start()).leaves if not leaf.is_over]
 
 
 def classes_of(blueprint: StoredBlueprint) -> NDArray[np.int64]:

@@ -245,7 +245,7 @@ class _Solving:
         self.choices, self.network = choices, network
         self.blueprint, self.reached, self.player, self.o = blueprint, reached, player, 1 - player
         game, street = reached.game, STREETS[reached.betting.street]
-        self.street = grow_street(game, [reached.betting])
+        self.street = grow_street(game, reached.betting)
         held = [reach * (reached.weight(p) > 0) for p, reach in enumerate(reached.reach)]
         kept = [each * (each > FAINT * each.max()) for each in held]
         held_by = tuple(np.packbits(each > 0).tobytes() for each in kept)

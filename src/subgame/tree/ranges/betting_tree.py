@@ -107,19 +107,23 @@ def grow(
 
     `added` gives some of the roots, by their number, one more action.
     """
-    streets = [grow_street(game, roots or [game.start()], added)]
-    while streets[-1].leaves:
-        streets.append(grow_street(game, streets[-1].leaves))
+    here, streets = roots or [game.start()], list[Street]()
+    while here:  # where all are all-in, betting stays on its street, and the index counts on
+        index = streets[-1].index + 1 if streets else here[0].street
+        streets.append(_grown(game, here, index, {} if streets else added or {}))
+        here = streets[-1].leaves
     return streets
 
 
-def grow_street(
-    game: Holdem, roots: Sequence[Betting], added: Mapping[int, str] | None = None
-) -> Street:
-    """The betting of one street; see `grow`."""
-    street = Street(list(roots), roots[0].street, [len(roots)] * 2)
+def grow_street(game: Holdem, root: Betting) -> Street:
+    """The betting of one street, from a state on."""
+    return _grown(game, [root], root.street, {})
+
+
+def _grown(game: Holdem, roots: Sequence[Betting], index: int, added: Mapping[int, str]) -> Street:
+    street = Street(list(roots), index, [len(roots)] * 2)
     for k, state in enumerate(roots):
-        _grow(game, street, state, k, added or {})
+        _grow(game, street, state, k, added)
     return street
 
 
