@@ -40,7 +40,7 @@ NEW = {
     "play: agents, matches, protocols, LBR, AIVAT": "play/* refine/live/* cli/match.py cli/play.py "
     "cli/lbr.py cli/dealer.py cli/acpc.py cli/slumbot.py cli/histories.py bench/play.py "
     "refine/solve_gadget.py:play_gadget refine/solve_gadget.py:Played games/actions.py "
-    "agent_names.py *:sample_chance refine/depth/rollouts.py refine/depth/preflop.py "
+    "agent_names.py *:sample_chance refine/depth/rollouts.py refine/depth/preflop*.py "
     "refine/depth/blueprint_below.py refine/depth/flop_*.py cli/train_holdem.py "
     "*:is_public *:allows games/base.py:Game.unit games/holdem/game.py:Holdem.unit "
     "games/holdem/game.py:Holdem._next_hand games/holdem/game.py:Holdem._cumulative",
@@ -123,7 +123,8 @@ NEW = {
     "refine/depth/ranges.py refine/depth/play_ranges.py refine/depth/street.py:GivenLeaves "
     "refine/nested/translate_ranges.py",
     "more experiments": "papers/brown2017_tables.py papers/brown2017_hours.py papers/cells.py "
-    "papers/brown2018_agent.py papers/flop_agent.py papers/moravcik2016_fig5.py "
+    "papers/brown2018_agent.py papers/brown2018_preflop.py papers/flop_agent.py "
+    "papers/moravcik2016_fig5.py "
     "papers/__init__.py:Reproduction._choice papers/__init__.py:BUCKETED "
     "papers/__init__.py:AGENTS papers/__init__.py:MARGINS papers/__init__.py:FLOP_AGENT "
     "cli/reproduce.py:_named games/holdem/named.py",
