@@ -203,7 +203,7 @@ def test_tables_on_files_and_devices(
     )
     assert one.boards == two.boards == 4
     assert one.values == pytest.approx(two.values, abs=1e-5)
-    made = PreflopValues.make(blueprint, 3, device="torch")
+    made = PreflopValues.make(blueprint, 3, trainer=trainer_of(blueprint, 0, "torch"))
     assert made.boards == 3
     with pytest.raises(sg.SubgameError, match="boards must be at least 1"):
         PreflopValues.make(blueprint, 0)

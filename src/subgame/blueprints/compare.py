@@ -108,9 +108,9 @@ def learn(
 ) -> Table:
     """Let player `p` learn against a `fixed` table, whose other rows are the opponent's.
 
-    `regret` is what the player has learned in the iterations `done` before, and is added to. The
-    boards of so many iterations, `boards`, are left out. The result is a table of both players'
-    strategies.
+    `regret` is what the player has learned in the iterations `done` before, and is added to. With
+    `boards` the boards are those of so many iterations later. The result is a table of both
+    players' strategies.
     """
     engine, unused = trainer.engine, trainer.engine.zeros()
     for k, rates in enumerate(trainer.schedule.discounts(done + 1, iterations).tolist()):

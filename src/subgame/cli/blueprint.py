@@ -39,7 +39,7 @@ def blueprint_command(
     responses: int | None = opt(
         None,
         "K",
-        "With --preflop: the table has values of the blueprint and of K responses to it that are "
+        "With --preflop: the opponent may go on by the blueprint or by K strategies that are "
         "learned by self-play.",
         "9",
     ),

@@ -69,7 +69,7 @@ class Agents:
     values: str = opt(
         VALUES[0],
         "|".join(VALUES),
-        "Where limited has its values at the end of a flop of hunl from.",
+        "How limited values the end of the flop in hunl.",
         callback=check_values,
     )
 

@@ -28,14 +28,8 @@ from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
 from subgame.papers.cells import Cells, made_by
 from subgame.papers.report import Found, Progress, device, marks, panel, row
-from subgame.refine.depth.blueprint_below import more_of_each
 from subgame.refine.depth.preflop_responses import SOLVED, PreflopLearning, self_generated
-from subgame.refine.depth.preflop_values import (
-    PreflopSums,
-    PreflopValues,
-    draw,
-    trainer_of,
-)
+from subgame.refine.depth.preflop_values import PreflopValues, trainer_of
 
 BLUEPRINT, ONE, BIASED = "the blueprint alone", "one value", "4 values, biased"
 
@@ -81,13 +75,11 @@ def compute(steps: Steps, cells: Cells, where: str, tell: Progress) -> None:
         return
     blueprint = trained() if steps.quick else StoredBlueprint.load()
     trainer = trainer_of(blueprint, steps.seed, where, tell)
-    table = (
-        self_generated(blueprint, max(steps.counts) - 1, steps.boards, iterations=steps.iterations)[
-            0
-        ]
-        if steps.quick
-        else PreflopValues.of(blueprint)
-    )
+    if steps.quick:
+        more = max(steps.counts) - 1
+        table, _ = self_generated(blueprint, more, steps.boards, iterations=steps.iterations)
+    else:
+        table = PreflopValues.of(blueprint)
     counts = {ONE: 1, **dict(zip(steps.names[3:], steps.counts, strict=True))}
     for k, name in enumerate(missing):
 
@@ -96,9 +88,9 @@ def compute(steps: Steps, cells: Cells, where: str, tell: Progress) -> None:
 
         solved = None if name == BLUEPRINT else table
         if name == BIASED:
-            sums = PreflopSums(blueprint, more_of_each(blueprint), trainer)
-            seen = draw(blueprint, steps.boards, steps.seed, trainer)
-            solved = sums.added(seen, steps.boards, told)
+            solved = PreflopValues.make(
+                blueprint, steps.boards, seed=steps.seed, trainer=trainer, progress=told
+            )
         elif solved is not None:
             solved = replace(solved, values=solved.values[:, : counts[name]])
         _, won = PreflopLearning(blueprint, trainer).respond(solved, 0, steps.iterations, told)

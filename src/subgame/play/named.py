@@ -61,8 +61,8 @@ class AgentOptions:
     threshold: float = 0.0
     """It takes no action below this probability; 1: only the most probable one."""
     values: str = VALUES[0]
-    """Where ``limited`` has its values at the end of a flop of hunl from: ``"rollouts"`` of the
-    blueprint, or the ``"network"`` beside the blueprint."""
+    """How ``limited`` values the end of the flop in hunl: by ``"rollouts"`` of the blueprint, or by
+    the ``"network"`` beside the blueprint."""
 
 
 def named_agents(

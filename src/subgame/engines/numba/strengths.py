@@ -201,9 +201,10 @@ def mean_ahead(board: tuple[int, ...], final: int, deck: Deck) -> NDArray[np.flo
 def ahead(
     board: tuple[int, ...], final: int, deck: Deck, strong: float = 1.0, step: int = 1
 ) -> NDArray[np.float32]:
-    """The same on every so-manieth board, as far as both hands are among the best there.
+    """`mean_ahead` over every `step`-th board, counting boards on which both hands are strong.
 
-    `strong` is the share of all hands that are. On other boards nobody counts as ahead.
+    Strong hands are the best ones on a board, a share `strong` of all. Where one of the two is not,
+    neither counts as ahead.
 
     >>> from subgame.games.holdem.cards import DECK
     >>> found = ahead(tuple(DECK.parse("AcKdQh7s")), 5, DECK, strong=0.1)

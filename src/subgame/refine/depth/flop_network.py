@@ -30,9 +30,9 @@ from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
 from subgame.refine.depth.blueprint_below import CHOICES
-from subgame.refine.depth.preflop_values import digest
+from subgame.refine.depth.preflop_values import digest, leaves_of
 from subgame.tree.files import read_tensors, write_tensors
-from subgame.tree.ranges.betting_tree import grow
+from subgame.tree.ranges.betting_tree import grow_street
 
 Singles = NDArray[np.float32]
 Ints = NDArray[np.integer[Any]]
@@ -131,8 +131,8 @@ def board_inputs(deck: Deck, flop: Sequence[int]) -> list[float]:
 
 def flop_leaves(blueprint: StoredBlueprint) -> list[Betting]:
     """All ends of the flop's betting in a blueprint with chips left."""
-    before = [leaf for leaf in grow(blueprint.game)[0].leaves if not leaf.is_over]
-    return [leaf for leaf in grow(blueprint.game, before)[0].leaves if not leaf.is_over]
+    ways = [grow_street(blueprint.game, way) for way in leaves_of(blueprint)]
+    return [leaf for street in ways for leaf in street.leaves if not leaf.is_over]
 
 
 def check_fits(blueprint: StoredBlueprint) -> None:

@@ -153,17 +153,16 @@ class PreflopValues:
         boards: int,
         *,
         seed: int = 0,
-        device: str = "cpu",
+        trainer: Trainer | None = None,
         progress: Progress | None = None,
     ) -> PreflopValues:
-        """A table of some boards; `device` is ``"cpu"``, ``"torch"`` or ``"cuda"``.
+        """A table of some boards, on the device of a `trainer` if there is one.
 
         The opponent has the blueprint and the biased ones to choose from. A board of the blueprint
         that comes with the package takes 16 seconds on one core, and is for a GPU.
         """
         if boards < 1:
             raise ArgumentError("boards", f"must be at least 1, not {boards}.")
-        trainer = None if device == "cpu" else trainer_of(blueprint, seed, device, progress)
         sums = PreflopSums(blueprint, more_of_each(blueprint), trainer)
         return sums.added(draw(blueprint, boards, seed, trainer), boards, progress)
 
