@@ -261,7 +261,8 @@ def cut_at_histories(tree: SequenceTree, top: NDArray[np.int64], name: str) -> S
         mine = []
         for p in (0, 1):
             q = int(located[p][h])
-            key = (knowledge(state, p, *_acting(histories, h, p)), q)
+            # By name alone: a terminal history and a decision of one name are one root infoset.
+            key = (state.information_state(p), q)
             mine.append(known[p].setdefault(key, (len(known[p]), state, q))[0])
         tops.append(Top(state, float(histories.chance[h]), (mine[0], mine[1])))
     slots = parts.both(
