@@ -165,12 +165,18 @@ def cut(tree: PublicTree, at: At) -> list[Subgame]:
 
 def cut_sequence_tree(tree: SequenceTree, at: At) -> list[SequenceSubgame]:
     """The subgames of a sequence tree at a frontier; see `cut`."""
-    histories = tree.walked
     if any(tuple(side.slots) != ("start",) for side in tree.players):
         raise SubgameError(f"{tree!r} is itself a subgame's; cut the tree of the whole game.")
     if callable(at):
         return [_closed_cut(tree, at)]
-    nodes = _nodes(tree, at)
+    return [cut_at_histories(tree, top, name) for name, top in roots_at(tree, at)]
+
+
+def roots_at(
+    tree: SequenceTree, at: str | int | Iterable[str | int]
+) -> list[tuple[str, NDArray[np.int64]]]:
+    """The public states of a frontier by name, and the histories at the top of each."""
+    histories, nodes = tree.walked, _nodes(tree, at)
     first = nodes if len(nodes) == 1 else _first(tree, np.isin(np.arange(tree.num_nodes), nodes))
     below = np.setdiff1d(nodes, first)
     if len(below):
@@ -181,7 +187,7 @@ def cut_sequence_tree(tree: SequenceTree, at: At) -> list[SequenceSubgame]:
     parent_node = np.where(histories.parent >= 0, histories.node[histories.parent], -1)
     entered = histories.node != parent_node
     return [
-        cut_at_histories(tree, np.flatnonzero(entered & (histories.node == n)), tree.node_names[n])
+        (tree.node_names[n], np.flatnonzero(entered & (histories.node == n)))
         for n in nodes.tolist()
     ]
 
