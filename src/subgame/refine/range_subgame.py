@@ -93,6 +93,10 @@ class RangeSubgame(Subgame):
         reach[self.hands(1 - p)] = opponent_reach
         return deck.facing(reach)[self.hands(p)] / self.tree.deals
 
+    @property
+    def largest_payoff(self) -> float:
+        return float(self.spot.betting.pot) / 2  # behind it values grow as payoffs do
+
     @cached_property
     def places(self) -> tuple[Ints, Ints] | tuple[None, None]:
         if self.tree is self.whole:

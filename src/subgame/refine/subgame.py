@@ -54,6 +54,11 @@ class Subgame(Frozen, ABC):
 
     @property
     @abstractmethod
+    def largest_payoff(self) -> float:
+        """The most that can be won inside: rounding is a share of payoffs, which may cancel out."""
+
+    @property
+    @abstractmethod
     def places(self) -> tuple[parts.Index | None, parts.Index | None]:
         """[q] where each of the subgame's sequences stands in the whole tree, -1 where it has none.
 
@@ -136,6 +141,11 @@ class SequenceSubgame(Subgame):
             f"player {p}: {name}" if name in other else name: strategy.row(p, number[name])
             for name in self.tree.players[p].names
         }
+
+    @cached_property
+    def largest_payoff(self) -> float:
+        assert self.form.histories is not None
+        return float(np.abs(self.form.histories.payoff).max(initial=0.0))
 
     def gadget_game(self, gadget: Gadget, inputs: GadgetInputs) -> SequenceTree:
         return assemble(gadget_form(gadget, self.form, inputs))
