@@ -163,7 +163,7 @@ class Given:
         from subgame.cli.exploit import read_strategy
 
         if self.blueprint is not None:
-            return sg.blueprint(tree, self.blueprint)
+            return sg.Strategy.published(tree, self.blueprint)
         return read_strategy(tree, self.strategy or "", self.seed)
 
 

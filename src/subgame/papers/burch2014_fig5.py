@@ -32,7 +32,10 @@ from subgame.abstraction.lift import abstract_best_response, lift
 from subgame.games.leduc import LeducAbstract
 from subgame.papers.burch2014 import AT, Resolving, doubling
 from subgame.papers.report import Found, Progress, panel, row, series
-from subgame.refine.subgame import SequenceSubgame
+from subgame.refine.decompose import compact
+from subgame.refine.subgame import SequenceSubgame, Subgame
+from subgame.solve.evaluate import head_to_head as value_between
+from subgame.solve.results import Result
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits, Run, complete
 
@@ -59,7 +62,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     counts = [*doubling(25, 3_200), 6_250]
     counts = sorted({*counts, 2_000, *([] if quick else (12_500, 25_000))})
     trials, others = list[Trial](), dict[str, list[float]]()
-    below = list(sg.compact(tree, sg.Strategy.uniform(tree), at=AT).subgames())
+    below = list(compact(tree, sg.Strategy.uniform(tree), at=AT).subgames())
     ways, gap = (("pcfr+", "lp"), 1e-5) if quick else (WAYS, GAP)
     starts = [*ways, *(f"seed {seed + k}" for k in range(1, (3 if quick else 20) - len(ways) + 1))]
     for k, start in enumerate(starts):
@@ -88,7 +91,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     )
 
 
-def abstract_equilibrium(coarse: sg.PublicTree, start: str, gap: float = GAP) -> sg.Result:
+def abstract_equilibrium(coarse: sg.PublicTree, start: str, gap: float = GAP) -> Result:
     """An equilibrium of the abstract game, found by a schedule, "lp", or from "seed 1" and so on.
 
     A seed is one of random regrets that PCFR+ starts from.
@@ -105,14 +108,14 @@ def abstract_equilibrium(coarse: sg.PublicTree, start: str, gap: float = GAP) ->
 
 
 def _trial(
-    found: sg.Result,
+    found: Result,
     tree: sg.PublicTree,
     counts: Sequence[int],
     start: str,
     below: Sequence[SequenceSubgame],
 ) -> Trial:
     original = lift(found.strategy, tree)
-    kept = sg.compact(tree, original, at=AT)
+    kept = compact(tree, original, at=AT)
     gaps: dict[str, list[float]] = {"safe": [], "unsafe": []}
     wins: dict[str, list[float]] = {"safe": [], "unsafe": []}
     for name, technique in (("safe", sg.Resolve()), ("unsafe", sg.Unsafe())):
@@ -121,12 +124,12 @@ def _trial(
             solving.advance(count)
             refined = solving.strategy()
             gaps[name].append(sg.exploitability(tree, refined).mean)
-            wins[name].append(sg.head_to_head(tree, refined, original).mean)
+            wins[name].append(value_between(tree, refined, original).mean)
     abstract = sg.exploitability(tree, original).mean
     return Trial(start, found.exploitability.mean, abstract, gaps, wins)
 
 
-def _others(found: sg.Result, tree: sg.PublicTree, subgames: list[sg.Subgame]) -> dict[str, float]:
+def _others(found: Result, tree: sg.PublicTree, subgames: list[Subgame]) -> dict[str, float]:
     """Techniques that came later, on the same strategy."""
     original, estimate = lift(found.strategy, tree), abstract_best_response(found.strategy, tree)
     refine = partial(sg.refine, tree, original, at=subgames, iterations=1_000, allow_worse=True)
