@@ -48,7 +48,6 @@ import subgame as sg
 from helpers import tree_of
 from subgame.games.coin_toss import CoinTossState
 from subgame.refine.refine import Refinement
-from subgame.refine.refine import blueprint as known_blueprint
 
 EXACT = 1e-9
 SOLVERS = [("lp", None, EXACT), ("cfr+", 5000, 5e-3), ("dcfr", 5000, 5e-3)]
@@ -57,7 +56,7 @@ SOLVERS = [("lp", None, EXACT), ("cfr+", 5000, 5e-3), ("dcfr", 5000, 5e-3)]
 
 def coin_toss(technique: sg.Gadget | str, schedule: str = "lp", **options: Any) -> Refinement:
     tree = tree_of("coin-toss")
-    blueprint = known_blueprint(tree, "paper")
+    blueprint = sg.Strategy.published(tree, "paper")
     return sg.refine(tree, blueprint, at="Play", technique=technique, schedule=schedule, **options)
 
 
@@ -244,13 +243,13 @@ def test_wider_distributions(form: Any, spread: list[float], heads: float) -> No
 
 def two(technique: sg.Gadget, at: Any = "after Play", schedule: str = "lp") -> Refinement:
     tree = tree_of("coin-toss-two")
-    blueprint = known_blueprint(tree, "paper")
+    blueprint = sg.Strategy.published(tree, "paper")
     return sg.refine(tree, blueprint, at=at, technique=technique, schedule=schedule)
 
 
 def with_heads(tree: sg.PublicTree, **heads: float) -> sg.Strategy:
     """The paper's blueprint, but P2 guesses Heads that often in S1, S2."""
-    blueprint = known_blueprint(tree, "paper")
+    blueprint = sg.Strategy.published(tree, "paper")
     table = blueprint.table() | {
         f"Play {name}": {"Heads": h, "Tails": 1 - h} for name, h in heads.items()
     }

@@ -13,7 +13,6 @@ from helpers import tree_of
 from subgame.refine.gadgets import TECHNIQUES, technique
 from subgame.refine.payoffs import Trunk
 from subgame.refine.refine import Refinement
-from subgame.refine.refine import blueprint as known_blueprint
 from subgame.refine.solve_gadget import Technique, solve_gadget
 from subgame.solve.solver import Limits
 
@@ -22,7 +21,7 @@ EXACT = 1e-7
 
 def paper() -> tuple[sg.PublicTree, sg.Strategy]:
     tree = tree_of("coin-toss")
-    return tree, known_blueprint(tree, "paper")
+    return tree, sg.Strategy.published(tree, "paper")
 
 
 def coin_toss(gadget: sg.Gadget | str, **options: Any) -> Refinement:
@@ -283,7 +282,9 @@ def test_more_that_is_refused() -> None:
         sg.refine(tree_of("coin-toss"), kuhn, at="Play")
     two = tree_of("coin-toss-two")
     with pytest.raises(sg.SubgameError, match="several subgames: give the alternative payoff"):
-        sg.refine(two, known_blueprint(two, "paper"), at="after Play", alternatives=[1.0, 2.0])
+        sg.refine(
+            two, sg.Strategy.published(two, "paper"), at="after Play", alternatives=[1.0, 2.0]
+        )
 
 
 @pytest.mark.parametrize("name", TECHNIQUES)
@@ -381,7 +382,7 @@ def test_the_table_says_one_thing_about_gifts() -> None:
     for split in (True, False):
         found = sg.refine(
             tree,
-            known_blueprint(tree, "paper"),
+            sg.Strategy.published(tree, "paper"),
             at=["Play S1", "Play S2"],
             technique=sg.ReachMaxmargin(split=split),
             schedule="lp",

@@ -23,7 +23,6 @@ from subgame.engines.factory import engine
 from subgame.games.base import TERMINAL
 from subgame.refine.payoffs import Trunk
 from subgame.refine.refine import Part, Refinement, _safe_parts
-from subgame.refine.refine import blueprint as known_blueprint
 from subgame.refine.subgame import Subgame, combine
 
 SEEDS = range(300)
@@ -224,7 +223,7 @@ def test_several_subgames_together() -> None:
     tree = sg.compile(sg.games.load("coin-toss-two"))
     guess = {"Heads": 0.375, "Tails": 0.625}
     blueprint = sg.Strategy.from_table(
-        tree, known_blueprint(tree, "paper").table() | {"Play S1": guess, "Play S2": guess}
+        tree, sg.Strategy.published(tree, "paper").table() | {"Play S1": guess, "Play S2": guess}
     )
     found = sg.refine(tree, blueprint, at=["Play S1", "Play S2"], player=1, schedule="lp")
     parts = []

@@ -70,7 +70,8 @@ def check_made_for(
     if header.get("tree") != own["tree"]:
         raise SubgameError(
             f"{path} was made for another tree of {tree.game_name}: it has as many infosets, but "
-            f"other names, actions or payoffs (tree {header.get('tree')}, this one is {own['tree']})."
+            f"other names, actions or payoffs (tree {header.get('tree')}, this one is "
+            f"{own['tree']})."
         )
 
 
