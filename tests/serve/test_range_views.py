@@ -14,7 +14,7 @@ from subgame.serve import worker
 from subgame.serve.public_trees import around, catalogue, load_game, small, view_of
 from subgame.serve.range_views import RangeView
 from subgame.serve.store import Store
-from subgame.solve.lines import follow_line
+from subgame.spots.lines import follow_line
 
 SMALL = (
     "holdem(board=TdJcQdKc,ranks=TJQKA,suits=cd,pot=20,stack=30,big_blind=2,bets=postflop: 0.5x)"

@@ -298,7 +298,7 @@ def _check_holdem(gadgets: Sequence[Gadget], schedule: str | None) -> None:
 def _read_spot(spot: Path, given: Given, memory_limit: str) -> Strategy:
     """A solution that ``subgame endgame --out`` saved, or another strategy for the same spot."""
     from subgame.games.holdem.spots import SAVED
-    from subgame.solve.endgame import load
+    from subgame.spots.endgame import load
     from subgame.tree.files import read_tensors
 
     said = read_tensors(spot, SAVED)[0]
@@ -349,7 +349,7 @@ def _prepare(
 # After ---------------------------------------------------------------------------------------
 def _save(found: Refinement, spot: Path | None, path: Path) -> None:
     """Save the strategy with how it was made; that of a hold'em spot with its spot."""
-    from subgame.solve.endgame import save
+    from subgame.spots.endgame import save
 
     places = list(dict.fromkeys(part.subgame.name for part in found.parts))
     where = places[0] if len(places) == 1 else f"{len(places)} subgames"

@@ -1,6 +1,6 @@
 """Looking at a solution: any decision of any street, with EV, equity and frequencies by hand.
 
-A decision is named by a line of play (see `subgame.solve.lines`), with the turn and river cards in
+A decision is named by a line of play (see `subgame.spots.lines`), with the turn and river cards in
 any suit: cards that differ from a board of the tree only by suit are looked up there.
 
 At a decision a player's EV is what the player wins of the pot as it lies there, bets included, less
@@ -27,8 +27,8 @@ from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.equity import equities
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.rules import Betting, NoLimit
-from subgame.solve.decisions import Decision
-from subgame.solve.lines import Walk, follow_to_decision
+from subgame.spots.decisions import Decision
+from subgame.spots.lines import Walk, follow_to_decision
 from subgame.tree.ranges.below import Below, tree_below
 from subgame.tree.ranges.betting_tree import decisions
 from subgame.tree.ranges.find import locate
