@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from subgame.errors import SubgameError
-from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.rules import NOBODY
+from subgame.games.holdem.sizes import STREETS
 from subgame.show.html import Shaded, Value, beside, block, number, table, text
 from subgame.spots.decisions import Decision
 from subgame.spots.endgame import Endgame

@@ -17,12 +17,13 @@ import pytest
 from cli_helpers import Cli, runner
 
 import subgame as sg
+from subgame.games.holdem.equity import possible
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.isomorphism import canonicalise
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
 from subgame.spots import report
-from subgame.spots.browse import Explorer, possible
+from subgame.spots.browse import Explorer
 from subgame.spots.compare import Comparison
 from subgame.spots.endgame import Endgame
 from subgame.spots.flops import Flop, flops, subsets, texture

@@ -16,7 +16,7 @@ from typing import Any
 
 import subgame as sg
 from subgame.cli import main
-from subgame.cli.exploit import read_table
+from subgame.cli.strategies import read_table
 from subgame.errors import SubgameError
 from subgame.games.holdem.cards import DECK
 from subgame.games.holdem.imports import read_spot

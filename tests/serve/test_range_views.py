@@ -11,9 +11,10 @@ from serving import put, serving
 import subgame as sg
 from subgame.papers.coin_toss import action_values
 from subgame.serve import worker
-from subgame.serve.public_trees import around, catalogue, load_game, small, view_of
+from subgame.serve.public_trees import catalogue, load_game, small, view_of
 from subgame.serve.range_views import RangeView
 from subgame.serve.store import Store
+from subgame.serve.tree_views import around
 from subgame.spots.lines import follow_line
 
 SMALL = (

@@ -146,7 +146,7 @@ class Shown:
 
     def _heading(self) -> Text:
         from subgame.cli.hand_grid import cards_text
-        from subgame.games.holdem.bets import STREETS
+        from subgame.games.holdem.sizes import STREETS
 
         game = self.solved.tree.holdem
         bets = str(game.bets.since(STREETS[game.start().street]))
@@ -239,7 +239,7 @@ def _noun(action: str, name: str) -> str:
 def title(decision: Decision) -> Text:
     """Who acts, and after which actions and cards."""
     from subgame.cli.hand_grid import cards_text
-    from subgame.games.holdem.bets import STREETS
+    from subgame.games.holdem.sizes import STREETS
     from subgame.spots.lines import action_name
 
     deck, walk = decision.tree.holdem.deck, decision.walk

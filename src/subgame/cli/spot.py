@@ -193,7 +193,7 @@ def _stacks(text: str) -> tuple[Chips, Chips]:
 
 
 def _share(text: str) -> float:
-    from subgame.games.holdem.bets import NUMBER, share
+    from subgame.games.holdem.sizes import NUMBER, share
 
     if not NUMBER.fullmatch(text.strip().removesuffix("%").strip()):
         raise SubgameError(f"--rake must be a share of the pot such as 5%, not '{text}'.")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from subgame.serve.public_trees import LISTED, infoset_row
 from subgame.serve.solutions import action_kind
+from subgame.serve.tree_views import LISTED, infoset_row
 from subgame.solve.evaluate import best_response_strategy
 from subgame.spots.browse import Explorer
 from subgame.spots.decisions import hands_in

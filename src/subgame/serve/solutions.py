@@ -53,8 +53,8 @@ def place_view(solved: Endgame, line: str, *, values: bool = False) -> dict[str,
 
     `values` adds EV, equity and EQR, for which what follows is computed.
     """
-    from subgame.games.holdem.bets import STREETS
     from subgame.games.holdem.chips import number
+    from subgame.games.holdem.sizes import STREETS
     from subgame.spots.lines import follow_line, line_text
 
     game = solved.tree.holdem
@@ -143,7 +143,7 @@ def action_kind(betting: Betting, action: str) -> str:
 
 def _path(game: Holdem, walk: Walk) -> list[dict[str, Any]]:
     """The actions and cards that lead here, each with the line before it."""
-    from subgame.games.holdem.bets import STREETS
+    from subgame.games.holdem.sizes import STREETS
     from subgame.spots.lines import Walk, action_name, line_text
 
     rows: list[dict[str, Any]] = []

@@ -151,7 +151,7 @@ class Spot(Model):
     def _sizes(self) -> dict[str, str]:
         """What is wrong with the sizes, by field."""
         from subgame import holdem
-        from subgame.games.holdem.bets import moves
+        from subgame.games.holdem.sizes import moves
 
         wrong = {}
         places = [("", each) for each in self.streets.items()]

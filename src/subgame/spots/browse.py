@@ -22,11 +22,11 @@ from subgame.engines.arrays import regret_matching
 from subgame.engines.factory import engine
 from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.errors import SubgameError
-from subgame.games.holdem.bets import STREETS, BetSizes
-from subgame.games.holdem.cards import Deck
-from subgame.games.holdem.equity import equities
+from subgame.games.holdem.bets import BetSizes
+from subgame.games.holdem.equity import equities, possible
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.rules import Betting, NoLimit
+from subgame.games.holdem.sizes import STREETS
 from subgame.spots.decisions import Decision
 from subgame.spots.lines import Walk, follow_to_decision
 from subgame.tree.ranges.below import Below, tree_below
@@ -206,14 +206,6 @@ class Explorer:
             chance=likely / total if total > 0 else likely,
             ranges=(reach[0], reach[1]),
         )
-
-
-def possible(deck: Deck, reach: Floats) -> Floats:
-    """[hand] the sum of `reach` over the hands that share no card with each hand."""
-    cards = np.bincount(deck.hands.ravel(), np.repeat(reach, 2), deck.size)
-    out: Floats = reach.sum() - cards[deck.hands].sum(1) + reach
-    out[out < 1e-12 * reach.sum()] = 0  # where the range is blocked, only rounding is left
-    return out
 
 
 def merging(tree: RangeTree) -> Merge:

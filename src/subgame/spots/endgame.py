@@ -31,6 +31,7 @@ from subgame.engines.factory import engine
 from subgame.errors import DAMAGED, brief, unreadable
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.chips import number, read_chips
+from subgame.games.holdem.equity import possible
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.spots import SAVED, endgame
@@ -39,7 +40,7 @@ from subgame.solve.evaluate import Exploitability
 from subgame.solve.options import SolveOptions
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import solve
-from subgame.spots.browse import Explorer, calm_tree, merging, possible
+from subgame.spots.browse import Explorer, calm_tree, merging
 from subgame.spots.decisions import Decision
 from subgame.spots.hand_classes import as_html
 from subgame.spots.lines import SEATS

@@ -29,9 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import ArgumentError, SubgameError
+from subgame.games.holdem.equity import possible
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
-from subgame.spots.browse import Explorer, possible
+from subgame.spots.browse import Explorer
 from subgame.spots.lines import SEATS, Step, Walk, line_text
 from subgame.spots.tables import Table
 from subgame.tree.strategy import Strategy

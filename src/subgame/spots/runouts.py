@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from subgame.errors import SubgameError
-from subgame.games.holdem.bets import STREETS
-from subgame.spots.browse import Explorer, possible
+from subgame.games.holdem.equity import possible
+from subgame.games.holdem.sizes import STREETS
+from subgame.spots.browse import Explorer
 from subgame.spots.decisions import Decision
 from subgame.spots.lines import SEATS, follow_line, line_text
 from subgame.spots.tables import Table
