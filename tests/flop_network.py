@@ -17,15 +17,15 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.blueprints.stored import StoredBlueprint
-from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.engines.numba.strengths import mean_ahead
+from subgame.engines.street import StreetEngine
 from subgame.games.holdem import hunl
 from subgame.papers.report import commit, machine
 from subgame.play.agent import Event
@@ -33,7 +33,6 @@ from subgame.play.holdem_agent import FLOP, HoldemAgent
 from subgame.refine.depth import rollouts
 from subgame.refine.depth.flop_network import FlopNetwork, flop_pairs
 from subgame.refine.depth.rollouts import ROLLING, SCHEDULE, RolloutLeaves, _Solving
-from subgame.refine.depth.street import StreetEngine
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits, Run, drive
 
@@ -83,7 +82,7 @@ def spot(blueprint: StoredBlueprint, line: str, seat: int, flop: tuple[int, ...]
 
 
 def solution(here: Seeded, leaves: RolloutLeaves) -> tuple[StreetEngine, list[Any]]:
-    on = StreetEngine(cast(RangeEngine, engine(here.tree)), here.street, leaves)
+    on = StreetEngine(engine(here.tree), here.street, leaves)
     solving = Run(here.tree, parse(SCHEDULE), on=on, reach=(here.reach[0], here.reach[1]))
     drive(solving, Limits(ITERATIONS, None), measured=False)
     return on, list(solving.played())
