@@ -1,6 +1,6 @@
 """How near the network's values on the flop are to long rollouts, beside short ones.
 
-``python tests/flop_network.py`` writes ``docs/results/flop-network.json`` and prints it. At some
+``python benchmarks/flop_network.py`` writes ``docs/results/flop-network.json``. At some
 spots of the blueprint that comes with the package the flop is solved to its end for one player.
 The reference are rollouts on many boards, in two halves. An error is the root of the mean product
 of the differences from both halves, which have no noise in common; pairs count as often as both
@@ -198,7 +198,7 @@ def main() -> None:
     }
     told = {
         "title": "Values at the end of the flop by network and by rollouts, beside long rollouts",
-        "command": "OPENBLAS_NUM_THREADS=1 python tests/flop_network.py",
+        "command": "OPENBLAS_NUM_THREADS=1 python benchmarks/flop_network.py",
         "commit": commit(),
         "machine": machine(("numpy", "numba", "torch"))
         | {"note": "CPU seconds of one thread; other work ran"},
