@@ -17,7 +17,7 @@ from subgame.games.base import Game
 from subgame.play.agent import Agent, Watcher
 from subgame.play.aivat import Aivat, is_known, value_function
 from subgame.play.breakdown import Group, by_line, by_street
-from subgame.play.log import Log
+from subgame.play.log import match_log
 from subgame.play.match import Estimate, Hand, observations, play_hand
 from subgame.play.named import AgentOptions, named_agents
 from subgame.show.frames import data_frame
@@ -172,7 +172,7 @@ def match(
         book = None
         if log is not None:
             head = {"game": str(rules), "agents": list(names), "seed": seed, "duplicate": duplicate}
-            book = Log(log, head)
+            book = match_log(log, head)
             stack.callback(book.close)
             kept = {hand.number: hand for hand in map(Hand.of, book.records)}
         left = [number for number in range(hands) if number not in kept]
