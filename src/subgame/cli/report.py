@@ -57,7 +57,7 @@ class Reporting:
 
     def check(self) -> None:
         """Refuse files that cannot be written."""
-        from subgame.cli.checks import check_device, check_least, check_writable
+        from subgame.cli.checks import check_apart, check_device, check_least, check_writable
 
         for path in self.out or []:
             check_writable("--out", path)
@@ -66,6 +66,7 @@ class Reporting:
                     f"--out needs a file name that ends in {', '.join(SUFFIXES)}, not {path.name}."
                 )
         check_writable("--log", self.log)
+        check_apart(("--log", self.log), *(("--out", path) for path in self.out or []))
         check_least("jobs", self.jobs)
         check_least("threads", self.threads)
         if self.jobs > 1 and self.device != "cpu":

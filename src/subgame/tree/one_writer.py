@@ -19,6 +19,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
@@ -150,6 +151,11 @@ class OnlyWriter:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def only_writer(path: str | Path | None) -> AbstractContextManager[OnlyWriter | None]:
+    """An `OnlyWriter` for a `with` statement; nothing for no file."""
+    return nullcontext() if path is None else OnlyWriter(path)
 
 
 def _this_process() -> str:
