@@ -30,6 +30,7 @@ from subgame.solve.runouts import decision_row
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run, begin, drive
 from subgame.solve.tables import Table
+from subgame.solve.workers import result_in
 from subgame.tree.compile import compile
 from subgame.tree.log import Kind, Log, read, read_whole
 from subgame.tree.ranges.tree import Merge, RangeTree, range_tree
@@ -141,10 +142,10 @@ def _solved(tasks: Iterable[Task], executor: Executor | None) -> Iterable[dict[s
         waiting.add(executor.submit(flop_row, task))
         if len(waiting) >= most:
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            yield from (each.result() for each in done)
+            yield from (result_in(each) for each in done)
     while waiting:
         done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-        yield from (each.result() for each in done)
+        yield from (result_in(each) for each in done)
 
 
 def _in_turn(tasks: Iterator[Task]) -> Iterable[dict[str, Any]]:
