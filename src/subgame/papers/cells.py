@@ -60,7 +60,7 @@ def cells_of(file: Path | None, made: str = "") -> Iterator[Cells]:
 def _read(file: Path) -> dict[str, dict[str, Any]]:
     """The cells of a file; another file is refused."""
     try:
-        found = json.loads(read_text(file, KEPT))
+        found = json.loads(read_text(file, KEPT) or "{}")
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or not all(
