@@ -19,7 +19,6 @@ from subgame.games import conformance
 from subgame.games.leduc import LeducAbstract
 from subgame.papers import KEYS, Report, reproduce
 from subgame.papers.burch2014 import AT, Point, Resolving, doubling, slope
-from subgame.papers.burch2014_fig5 import abstract_equilibrium
 from subgame.papers.report import Found, figure, panel, row
 
 
@@ -273,7 +272,7 @@ def test_lift_plays_the_same_at_every_history() -> None:
 
 def test_lift_keeps_the_value_and_shows_what_was_lost() -> None:
     tree, oracle = tree_of("leduc"), oracle_of("leduc")
-    strategy = abstract_equilibrium(coarse(), "lp").strategy
+    strategy = sg.solve_lp(coarse()).strategy
     lifted = lift(strategy, tree)
     assert lifted.notes["abstraction"] == "leduc-abstract"
     profile = profile_of(lifted)
