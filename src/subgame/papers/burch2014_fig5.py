@@ -48,7 +48,7 @@ WAYS = ("pcfr+", "cfr+", "dcfr", "pdcfr+")
 GAP = 1e-6
 RANDOM = ("seed", "vertex")
 """How equilibria are found by a random draw: from random regrets, or as a random vertex."""
-WEIGHT = 1e-4
+WEIGHT = 1e-5
 """The largest weight of a sequence that chooses a vertex: too small to give up an equilibrium."""
 
 
