@@ -32,13 +32,13 @@ $(DOCS): pyproject.toml constraints.txt | $(BIN)/python
 
 lint: venv ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
-	$(BIN)/ruff format --check src tests tools
+	$(BIN)/ruff format --check src tests tools benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 test: venv ## everything that must hold: lint, types, imports, tests, doctests
 	@# In a fresh clone Numba compiles its kernels, for about a minute: meanwhile, the checks.
-	@$(BIN)/python tests/compile_kernels.py >/dev/null 2>&1 & compiling=$$!; \
+	@$(BIN)/python tools/compile_kernels.py >/dev/null 2>&1 & compiling=$$!; \
 	$(MAKE) --no-print-directory lint; checked=$$?; wait $$compiling; exit $$checked
 	@$(BIN)/python -c "import torch" 2>/dev/null || echo "PyTorch is not installed: the tests of the GPU path are skipped (make test EXTRAS=gpu runs them)."
 	@command -v chromium >/dev/null || echo "Chromium is not installed: the tests of the pages in a browser are skipped."

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from subgame.engines.arrays import Floats, Ints, normalise
-from subgame.engines.contract import Mode, SequenceEngine
+from subgame.engines.contract import Mode
 from subgame.engines.factory import engine
 from subgame.errors import DAMAGED, SubgameError, brief, did_you_mean
 from subgame.games.base import Game, State
@@ -281,7 +281,7 @@ def cfr_d(
 def cfr_d_histories(game: Game, how: CfrD) -> Compact:
     """CFR-D on the histories of a game, one subgame at a time."""
     trunk, plan, keep_subgames = trunk_of(game, how.at), how.schedule, how.keep_subgames
-    roots, run = roots_below(trunk), cast(SequenceEngine, engine(trunk))
+    roots, run = roots_below(trunk), engine(trunk)
     pair = both(lambda p: run.regrets(p, predictive=plan.predictive))
     kept: list[list[Any]] = [[0.0, 0.0] for _ in roots]
     store: dict[int, SequenceSubgame] = {}

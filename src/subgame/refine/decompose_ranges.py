@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from subgame.engines.arrays import Floats, as_numpy, normalise
 from subgame.engines.contract import Engine, Mode, RangeEngine
 from subgame.engines.factory import engine
+from subgame.engines.street import GivenLeaves, StreetEngine
 from subgame.errors import SubgameError, brief
 from subgame.refine.depth.ranges import check_limit
-from subgame.refine.depth.street import GivenLeaves, StreetEngine
 from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
 from subgame.refine.nested.ranges import flat
 from subgame.refine.solve_gadget import GadgetRun, Solving
@@ -65,7 +65,7 @@ class RangeCompact:
         how = solving.technique(technique or Resolve(), self.tree)
         if not isinstance(how.schedule, Schedule):
             raise SubgameError("There is no linear program for hold'em trees; use a CFR schedule.")
-        run = cast(RangeEngine, engine(self.tree, device=self.device))
+        run = engine(self.tree, device=self.device)
         batch = run.stage(self.tree.streets[1:])
         street = StreetEngine(run, self.tree.streets[0], GivenLeaves())
         entry = [_entry(run, street, p, street.array(self.trunk[p])) for p in (0, 1)]
@@ -88,7 +88,7 @@ def cfr_d_ranges(tree: RangeTree, how: CfrD) -> RangeCompact:
     check_limit(tree, how.at, "after")
     plan, device = how.schedule, how.device
     tree, began = unmerged(tree).tree, time.perf_counter()
-    run = cast(RangeEngine, engine(tree, device=device))
+    run = engine(tree, device=device)
     batch, leaves = run.stage(tree.streets[1:]), GivenLeaves()
     street = StreetEngine(run, tree.streets[0], leaves)
     one, two = (street.regrets(p, predictive=plan.predictive) for p in (0, 1))
