@@ -9,9 +9,9 @@ DEV := .venv/.installed-dev-$(subst $(comma),-,$(EXTRAS))
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 PYTEST_ARGS ?=
 
-.PHONY: help test lint demo bench docs venv clean
+.PHONY: help test test-elsewhere lint demo bench docs venv clean
 help: ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
 venv: $(DEV) ## the environment for development in .venv (EXTRAS=gpu adds PyTorch)
 $(BIN)/python:
@@ -46,6 +46,9 @@ test: venv ## everything that must hold: lint, types, imports, tests, doctests
 	@# files, because the tests of a file share what is slow to make, in the order of their names:
 	@# the examples of docstrings come last, which are short, so that no worker waits for the other.
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+
+test-elsewhere: venv ## the tests as other machines would run them (SETTINGS="avx2 busy"; twice the time)
+	@$(BIN)/python tools/other_machine.py $(SETTINGS) -- $(PYTEST_ARGS)
 
 demo: $(RUN) ## what subgame does, in about a minute
 	@$(BIN)/subgame demo
