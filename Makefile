@@ -6,10 +6,11 @@ comma := ,
 RUN := .venv/.installed-to-run
 DOCS := .venv/.installed-docs
 DEV := .venv/.installed-dev-$(subst $(comma),-,$(EXTRAS))
+BUILD := .venv/build/.installed
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 PYTEST_ARGS ?=
 
-.PHONY: help test lint demo bench docs venv clean
+.PHONY: help test lint demo bench docs dist smoke venv clean
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -32,7 +33,7 @@ $(DOCS): pyproject.toml constraints.txt | $(BIN)/python
 
 lint: venv ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
-	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff format --check src tests tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -56,6 +57,20 @@ bench: venv ## our speed beside OpenSpiel's and LiteEFG's
 docs: $(DOCS) ## the documentation site, strictly, in build/site
 	@$(BIN)/python docs/site/build.py
 
+$(BUILD): | $(BIN)/python
+	@$(PYTHON) -m venv .venv/build
+	@.venv/build/bin/python -m pip install --quiet --disable-pip-version-check build twine
+	@touch $@
+
+dist: $(BUILD) ## sdist and wheel, checked, in dist
+	rm -rf dist
+	.venv/build/bin/python -m build
+	.venv/build/bin/python -m twine check --strict dist/*
+
+smoke: dist ## wheel and sdist, installed into empty environments and used
+	$(PYTHON) tools/smoke_wheel.py dist/*.whl
+	$(PYTHON) tools/smoke_wheel.py dist/*.tar.gz --steps version river
+
 clean: ## remove the environment and caches
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
