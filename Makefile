@@ -6,11 +6,13 @@ comma := ,
 RUN := .venv/.installed-to-run
 DOCS := .venv/.installed-docs
 DEV := .venv/.installed-dev-$(subst $(comma),-,$(EXTRAS))
-BUILD := .venv/build/.installed
+PACKING := build/packing/bin/python
+OLDEST := build/oldest/bin/python
+CORE := tests/engines tests/solve tests/tree tests/games tests/test_oracle.py
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 PYTEST_ARGS ?=
 
-.PHONY: help test lint demo bench docs dist smoke venv clean
+.PHONY: help test lint demo bench docs dist smoke oldest venv clean
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -57,19 +59,27 @@ bench: venv ## our speed beside OpenSpiel's and LiteEFG's
 docs: $(DOCS) ## the documentation site, strictly, in build/site
 	@$(BIN)/python docs/site/build.py
 
-$(BUILD): | $(BIN)/python
-	@$(PYTHON) -m venv .venv/build
-	@.venv/build/bin/python -m pip install --quiet --disable-pip-version-check build twine
-	@touch $@
+$(PACKING):
+	@$(PYTHON) -m venv build/packing
+	@$(PACKING) -m pip install --quiet --disable-pip-version-check build twine
 
-dist: $(BUILD) ## sdist and wheel, checked, in dist
+dist: $(PACKING) ## sdist and wheel, checked, in dist
 	rm -rf dist
-	.venv/build/bin/python -m build
-	.venv/build/bin/python -m twine check --strict dist/*
+	$(PACKING) -m build
+	$(PACKING) -m twine check --strict dist/*
 
 smoke: dist ## wheel and sdist, installed into empty environments and used
 	$(PYTHON) tools/smoke_wheel.py dist/*.whl
 	$(PYTHON) tools/smoke_wheel.py dist/*.tar.gz --steps version river
+
+$(OLDEST): pyproject.toml
+	@$(PYTHON) -m venv --clear build/oldest
+	@$(OLDEST) -m pip install --quiet --disable-pip-version-check uv
+	@$(OLDEST) -m uv pip install --quiet --python $(OLDEST) --resolution lowest-direct --editable '.[tables,web]'
+	@$(OLDEST) -m uv pip install --quiet --python $(OLDEST) hypothesis 'pytest>=8' 'pytest-xdist>=3.7'
+
+oldest: $(OLDEST) ## the core tests with the oldest versions that pyproject.toml allows
+	$(OLDEST) -m pytest -n auto --dist loadfile $(PYTEST_ARGS) $(CORE)
 
 clean: ## remove the environment and caches
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -53,7 +53,7 @@ class User:
             venv.create(place, with_pip=True)
         else:
             subprocess.run([self.python, "-m", "venv", place], check=True)
-        pip = [place / "bin" / "python", "-m", "pip", "--quiet", "--disable-pip-version-check"]
+        pip = [place / "bin" / "python", "-m", "pip", "-qq", "--disable-pip-version-check"]
         subprocess.run([*pip, "install", f"{file}[web]"], check=True, cwd=self.folder)
         shown = subprocess.run(
             [*pip, "list", "--format=json"], check=True, cwd=self.folder, stdout=subprocess.PIPE
