@@ -30,6 +30,13 @@ SOURCES = Path(__file__).resolve().parents[1] / "src"
 PATIENCE = 1800
 """Seconds that a step may take: kernels are compiled, maybe on a busy machine."""
 
+VERSIONS = """
+import platform
+from importlib.metadata import version
+packages = [f"{name} {version(name)}" for name in ("numpy", "numba", "scipy")]
+print(", ".join([f"Python {platform.python_version()}", *packages]))
+"""
+
 
 class SmokeError(Exception):
     """A step that did not do what it should."""
@@ -53,13 +60,13 @@ class User:
             venv.create(place, with_pip=True)
         else:
             subprocess.run([self.python, "-m", "venv", place], check=True)
-        pip = [place / "bin" / "python", "-m", "pip", "-qq", "--disable-pip-version-check"]
-        subprocess.run([*pip, "install", f"{file}[web]"], check=True, cwd=self.folder)
+        python = str(place / "bin" / "python")
+        pip = [python, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
+        subprocess.run([*pip, f"{file}[web]"], check=True, cwd=self.folder)
         shown = subprocess.run(
-            [*pip, "list", "--format=json"], check=True, cwd=self.folder, stdout=subprocess.PIPE
+            [python, "-c", VERSIONS], check=True, cwd=self.folder, stdout=subprocess.PIPE, text=True
         )
-        versions = {row["name"].lower(): row["version"] for row in json.loads(shown.stdout)}
-        return ", ".join(f"{name} {versions[name]}" for name in ("numpy", "numba", "scipy"))
+        return shown.stdout.strip()
 
     def subgame(self, *arguments: str) -> str:
         """The output of a command."""
