@@ -8,11 +8,13 @@ DOCS := .venv/.installed-docs
 DEV := .venv/.installed-dev-$(subst $(comma),-,$(EXTRAS))
 PACKING := build/packing/bin/python
 OLDEST := build/oldest/bin/python
+NEWEST := build/newest/bin/python
+TESTING := hypothesis 'pytest>=8' 'pytest-xdist>=3.7'
 CORE := tests/engines tests/solve tests/tree tests/games tests/test_oracle.py
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 PYTEST_ARGS ?=
 
-.PHONY: help test lint demo bench docs dist smoke oldest venv clean
+.PHONY: help test lint demo bench docs dist smoke oldest newest venv clean
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -76,7 +78,14 @@ $(OLDEST): pyproject.toml
 	@$(PYTHON) -m venv --clear build/oldest
 	@$(OLDEST) -m pip install --quiet --disable-pip-version-check uv
 	@$(OLDEST) -m uv pip install --quiet --python $(OLDEST) --resolution lowest-direct --editable '.[tables,web]'
-	@$(OLDEST) -m uv pip install --quiet --python $(OLDEST) hypothesis 'pytest>=8' 'pytest-xdist>=3.7'
+	@$(OLDEST) -m uv pip install --quiet --python $(OLDEST) $(TESTING)
+
+$(NEWEST): pyproject.toml
+	@$(PYTHON) -m venv --clear build/newest
+	@$(NEWEST) -m pip install --quiet --disable-pip-version-check --editable '.[tables,web]' $(TESTING)
+
+newest: $(NEWEST) ## the core tests with the newest versions
+	$(NEWEST) -m pytest -n auto --dist loadfile $(PYTEST_ARGS) $(CORE)
 
 oldest: $(OLDEST) ## the core tests with the oldest versions that pyproject.toml allows
 	$(OLDEST) -m pytest -n auto --dist loadfile $(PYTEST_ARGS) $(CORE)
