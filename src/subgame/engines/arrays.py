@@ -13,7 +13,7 @@ Array = Any
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 TINY = 1e-30
-"""Sums of positive regrets up to this are zero: float32 cannot divide by much less."""
+"""Sums of positive regrets below this are rounding."""
 
 
 def namespace(array: Array) -> Any:
@@ -65,9 +65,7 @@ def normalise(values: Array, weight: Array) -> Array:
 
 
 def regret_matching(regret: Array, axis: int, real: Array | None = None) -> Array:
-    """Probabilities proportional to positive regrets along an axis, uniform where none is positive.
-
-    This is the rule of all kernels: an action without a positive regret is not played at all.
+    """Probabilities proportional to positive regrets along an axis, uniform where none is.
 
     What is not `real` (0, otherwise 1) is never chosen.
     """

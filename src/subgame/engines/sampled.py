@@ -14,12 +14,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from subgame.engines.arrays import TINY, Array, namespace
+from subgame.engines.arrays import Array, namespace
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.tree.betting_arrays import BettingArrays, Group
 
 LANES = 8
+TINY = 1e-30
 Table = Array
 Rates = Sequence[float]
 """Discounts of positive regrets, of negative regrets and of the average."""
@@ -81,7 +82,7 @@ class Sweeps(ABC):
             rows = self.street(sigma, s)
             total, owner, uniform = self._totals(rows, s)
             total = total[owner]
-            rows[:] = xp.where(total > TINY, rows / total.clip(min=TINY), uniform)
+            rows[:] = xp.where(total > 0, rows / total.clip(min=TINY), uniform)
         return sigma
 
     @abstractmethod

@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import TINY
 from subgame.engines.contract import Mode
 from subgame.engines.rounding import LEAST, MIX, TOP
 from subgame.engines.torch.layout import Betting, End, Infoset
@@ -41,6 +40,8 @@ RATES = {
     9: "least",
 }
 """Columns of `engines.rounding.dithered` that kernels read; the iteration is read where needed."""
+LEAST_SUM = float(np.finfo(np.float32).tiny)
+"""Sums of weights below this are subnormal and count as zero: float32 cannot divide by all of them."""
 LOOK = 2
 """Decisions whose numbers are read ahead."""
 
@@ -230,8 +231,9 @@ class Script:
             weight = f"s{row}" if self.foreseen else f"w{row}"
             self.put(f"s{row} = tl.maximum({weight}, 0.0)")
         self.put(f"total = {' + '.join(f's{row}' for row in rows)}")
-        self.put(f"scale = tl.where(total > {TINY!r}, (1.0 - {node.actions} * least) / total, 0.0)")
-        self.put(f"even = tl.where(total > {TINY!r}, least, {1 / node.actions!r})")
+        self.put(f"some = total >= {LEAST_SUM!r}")
+        self.put(f"scale = tl.where(some, (1.0 - {node.actions} * least) / total, 0.0)")
+        self.put(f"even = tl.where(some, least, {1 / node.actions!r})")
         for row in rows:
             self.put(f"s{row} = s{row} * scale + even")
 
