@@ -19,8 +19,8 @@ from subgame.games.base import TERMINAL
 from subgame.papers import reproduce
 from subgame.refine.decompose import compact
 from subgame.refine.depth.continuations import biased
-from subgame.solve.endgame import Endgame
 from subgame.solve.evaluate import head_to_head
+from subgame.spots.endgame import Endgame
 
 HOME = Path(__file__).parents[1]
 PAGES = [HOME / "README.md", HOME / "CONTRIBUTING.md", *HOME.glob("docs/*.md")]

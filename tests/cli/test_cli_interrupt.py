@@ -17,9 +17,9 @@ import subgame as sg
 from holdem_games import GAMES
 from subgame.refine.decompose import compact
 from subgame.refine.refine import Refinement
-from subgame.solve.endgame import save
 from subgame.solve.results import Result, Step
 from subgame.solve.solver import Run
+from subgame.spots.endgame import save
 
 COMMAND = [sys.executable, "-m", "subgame.cli", "solve", "leduc"]
 
@@ -30,7 +30,7 @@ def test_ctrl_c_gives_the_result_and_a_checkpoint(
 ) -> None:
     file = str(tmp_path / "run.ckpt")
     process = subprocess.Popen(
-        [*COMMAND, "--seconds", "60", "--checkpoint", file, "--json"],
+        [*COMMAND, "--seconds", "600", "--checkpoint", file, "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -40,7 +40,7 @@ def test_ctrl_c_gives_the_result_and_a_checkpoint(
         if "iterations" in line:  # it is solving
             process.send_signal(signal.SIGINT)
             break
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=600)
     assert process.returncode == 130
     found = json.loads(out)
     assert found["stopped"] == "interrupted"

@@ -17,9 +17,9 @@ import pytest
 import subgame as sg
 from helpers import tree_of
 from holdem_games import GAMES
-from subgame.solve.endgame import Endgame
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
+from subgame.spots.endgame import Endgame
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 pytest.importorskip("numba", reason="the CPU engine needs Numba")

@@ -15,8 +15,9 @@ from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.ranges import Range
-from subgame.solve.browse import decision
-from subgame.solve.endgame import (
+from subgame.solve.evaluate import expected_value
+from subgame.spots.browse import decision
+from subgame.spots.endgame import (
     Endgame,
     equities,
     load,
@@ -25,7 +26,6 @@ from subgame.solve.endgame import (
     notes,
     save,
 )
-from subgame.solve.evaluate import expected_value
 from subgame.tree.ranges.tree import RangeTree
 
 SHORT = Deck("TJQKA", "hs")

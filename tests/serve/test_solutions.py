@@ -19,9 +19,9 @@ from subgame.serve import worker
 from subgame.serve.solutions import opened
 from subgame.serve.spots import FieldError, Spot
 from subgame.serve.store import Store
-from subgame.solve.compare import Comparison
-from subgame.solve.decisions import Decision
-from subgame.solve.endgame import Endgame
+from subgame.spots.compare import Comparison
+from subgame.spots.decisions import Decision
+from subgame.spots.endgame import Endgame
 
 TURN: dict[str, Any] = {
     "board": "QsJh2h8d",

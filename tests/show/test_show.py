@@ -18,8 +18,8 @@ from subgame.refine.refine import Refinement
 from subgame.show.charts import Node, bars, curve, tree
 from subgame.show.grid import ALL_IN, CALL, Square, grid
 from subgame.show.html import Shaded, table
-from subgame.solve.endgame import Endgame
 from subgame.solve.results import Result
+from subgame.spots.endgame import Endgame
 
 HOSTILE = "<script>alert('x')</script>\x1b[31m"
 VOID = {"br", "hr", "img", "meta"}

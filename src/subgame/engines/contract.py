@@ -22,6 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.ranges.tree import RangeTree
+from subgame.tree.sequence.tree import SequenceTree
 
 Floats = NDArray[np.float64]
 Array = Any
@@ -86,6 +88,10 @@ class Engine(Protocol):
     @property
     def tree(self) -> PublicTree:
         """The tree it is bound to."""
+
+    @property
+    def can_check(self) -> bool:
+        """Whether `iterate` can measure exploitability on the way, see `Loop.check`."""
 
     fused: bool
     """Whether `iterate` runs many iterations in one call; otherwise `solve.cfr.Cfr` loops."""
@@ -183,6 +189,10 @@ class Engine(Protocol):
 class SequenceEngine(Engine, Protocol):
     """Engines of sequence trees: the contract, and values given from outside the tree."""
 
+    @property
+    def tree(self) -> SequenceTree:
+        """The tree it is bound to."""
+
     def sweep(
         self, p: int, mode: Mode, pair: Pair, rates: Both, reach: Both, paid: Floats | None = None
     ) -> Array:
@@ -199,6 +209,10 @@ class RangeEngine(Engine, Protocol):
     `subgame.tree.ranges.betting_tree`). Hands are in the order of each board. Numbers are float64;
     NumPy arrays are accepted.
     """
+
+    @property
+    def tree(self) -> RangeTree:
+        """The tree it is bound to."""
 
     def stage(self, streets: list[Any]) -> RangeEngine:
         """An engine for the boards of the last ``len(streets)`` streets, with other betting.

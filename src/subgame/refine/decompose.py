@@ -12,13 +12,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.arrays import Floats, Ints, normalise
-from subgame.engines.contract import Mode, SequenceEngine
+from subgame.engines.contract import Mode
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief
 from subgame.games.base import Game
@@ -227,7 +227,7 @@ def cfr_d(
 def cfr_d_histories(game: Game | SequenceTree, how: CfrD) -> SequenceCompact:
     """CFR-D on the histories of a game, one subgame at a time."""
     trunk, plan, keep_subgames = trunk_of(game, how.at), how.schedule, how.keep_subgames
-    roots, run = roots_below(trunk), cast(SequenceEngine, engine(trunk))
+    roots, run = roots_below(trunk), engine(trunk)
     pair = both(lambda p: run.regrets(p, predictive=plan.predictive))
     kept: list[list[Any]] = [[0.0, 0.0] for _ in roots]
     store: dict[int, SequenceSubgame] = {}

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from subgame.engines.arrays import Floats, as_numpy, normalise
 from subgame.engines.contract import Engine, Mode, RangeEngine
 from subgame.engines.factory import engine
+from subgame.engines.street import GivenLeaves, StreetEngine
 from subgame.errors import SubgameError, brief
-from subgame.games.holdem.bets import STREETS
+from subgame.games.holdem.sizes import STREETS
 from subgame.refine.compact import Compact, ReconstructOptions, Tensors
 from subgame.refine.depth.ranges import check_limit
-from subgame.refine.depth.street import GivenLeaves, StreetEngine
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.nested.ranges import flat
 from subgame.refine.payoffs import Trunk
@@ -97,7 +97,7 @@ class RangeCompact(Compact):
         how = solving.technique(gadget, self.tree, 2)
         if not isinstance(how.schedule, Schedule):
             raise SubgameError("There is no linear program for hold'em trees; use a CFR schedule.")
-        run = cast(RangeEngine, engine(self.tree, device=solving.device))
+        run = engine(self.tree, device=solving.device)
         batch, plain = run.stage(self.tree.streets[1:]), unmerged(range_tree(tree))
         street = StreetEngine(run, self.tree.streets[0], GivenLeaves())
         trunk = both(lambda p: street.array(_rows(street, p, self.strategy.probs[p])))
@@ -148,7 +148,7 @@ def compact_ranges(tree: RangeTree, strategy: Strategy, at: object) -> RangeComp
     check_limit(tree, at, "after")
     merged = unmerged(tree)
     plain = merged.tree
-    run = cast(RangeEngine, engine(plain))
+    run = engine(plain)
     batch, street = run.stage(plain.streets[1:]), StreetEngine(run, plain.streets[0], GivenLeaves())
     sigma = both(lambda p: merged.spread(p, strategy.probs[p]))
     entry = both(lambda p: _entry(run, street, p, street.array(_rows(street, p, sigma[p]))))
@@ -161,7 +161,7 @@ def compact_ranges(tree: RangeTree, strategy: Strategy, at: object) -> RangeComp
 
 def _below(batch: RangeEngine, p: int, sigma: NDArray[Any]) -> NDArray[Any]:
     """[q] what of a strategy follows the first street: the end of its numbers."""
-    return sigma[-cast(RangeTree, batch.tree).stored(p) :]
+    return sigma[-batch.tree.stored(p) :]
 
 
 def cfr_d_ranges(tree: RangeTree, how: CfrD) -> RangeCompact:
@@ -169,7 +169,7 @@ def cfr_d_ranges(tree: RangeTree, how: CfrD) -> RangeCompact:
     check_limit(tree, how.at, "after")
     plan, device = how.schedule, how.device
     tree, began = unmerged(tree).tree, time.perf_counter()
-    run = cast(RangeEngine, engine(tree, device=device))
+    run = engine(tree, device=device)
     batch, leaves = run.stage(tree.streets[1:]), GivenLeaves()
     street = StreetEngine(run, tree.streets[0], leaves)
     one, two = (street.regrets(p, predictive=plan.predictive) for p in (0, 1))

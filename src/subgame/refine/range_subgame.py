@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from subgame.engines.arrays import Floats, Ints, as_numpy
+from subgame.engines.factory import engine
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.isomorphism import hand_permutations
@@ -26,11 +27,10 @@ from subgame.refine.subgame import Subgame
 from subgame.tree import parts
 from subgame.tree.ranges.betting_tree import decisions
 from subgame.tree.ranges.find import places
-from subgame.tree.ranges.tree import RangeTree, compile_range_tree
+from subgame.tree.ranges.tree import RangeTree, compile_range_tree, range_tree
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
-    from subgame.engines.contract import RangeEngine
     from subgame.refine.gadgets import Gadget, GadgetInputs
     from subgame.refine.payoffs import Trunk
 
@@ -162,14 +162,13 @@ class RangeSubgame(Subgame):
 
 def _gifts(trunk: Trunk, gadget: Gadget) -> list[Floats]:
     """Per street [row, board, hand] the gifts carried to each of the opponent's rows."""
-    o, run = trunk.opponent, cast("RangeEngine", trunk.engine)
+    o, run = trunk.opponent, engine(range_tree(trunk.blueprint.tree), device=trunk.device)
     ours, reach = trunk.blueprint.probs[1 - o], run.roots(1 - o)
     estimate = trunk.estimate if gadget.gifts == "estimated" else None
     follow = None if estimate is None else estimate.probs[o]
     values = run.row_values(o, ours, reach, follow)
-    streets = cast(RangeTree, run.tree).streets
     rows = run.row_reach(1 - o, ours, reach)
-    return carried_gifts(run, streets, gadget, o, rows, values, np.zeros((1, 1, 1)))
+    return carried_gifts(run, run.tree.streets, gadget, o, rows, values, np.zeros((1, 1, 1)))
 
 
 def spot_name(tree: RangeTree, spot: Spot) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -16,7 +15,7 @@ from subgame.engines.numba.native import Kernel, Packed
 from subgame.engines.numba.range_scratch import NOBODY, OWN, THEIRS, Rows, Scratch, Workers
 from subgame.engines.rounding import RESOLUTION, dithered
 from subgame.errors import SubgameError, did_you_mean
-from subgame.memory import Allowance
+from subgame.memory import Allowance, cores
 from subgame.tree.parts import both
 from subgame.tree.ranges.betting_tree import LANES, Street
 from subgame.tree.ranges.deal import padded
@@ -75,7 +74,7 @@ class NumbaRangeEngine(EngineBase):
         self.size = tree.stored(0) + tree.stored(1)
         self._spare: dict[int, Numbers] = {}  # memory for each player's next probabilities
         self._asked = threads
-        threads = threads or (1 if self.size < ALONE else _cores())
+        threads = threads or (1 if self.size < ALONE else cores())
         self._workers = Workers(tree, self._useful(threads))
 
     @property
@@ -403,12 +402,6 @@ class NumbaRangeEngine(EngineBase):
                 "Hands are merged by suit symmetry in this tree, so single streets cannot be "
                 "evaluated; compile the game with merge=False."
             )
-
-
-def _cores() -> int:
-    """The cores that this process may use, which can be fewer than the machine has."""
-    allowed = getattr(os, "sched_getaffinity", None)  # not on every system
-    return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
 SMALL = 1 << 24

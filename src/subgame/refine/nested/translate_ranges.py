@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ def translate_ranges(
     small, large = unmerged(range_tree(strategy.tree)), unmerged(tree)
     if [u.cards for u in small.tree.units] != [u.cards for u in large.tree.units]:
         raise SubgameError("Compile both games with the same boards, hands and merge=.")
-    run = cast(RangeEngine, engine(small.tree, device=device))
+    run = engine(small.tree, device=device)
     one, two = (_Translator(small, large, run, strategy, how, p).weights() for p in (0, 1))
     return large.gather(0, one), large.gather(1, two)
 
