@@ -20,7 +20,7 @@ from subgame.games.leduc import LeducAbstract
 from subgame.papers import KEYS, Report, reproduce
 from subgame.papers.burch2014 import AT, Point, Resolving, doubling, slope
 from subgame.papers.report import Found, figure, panel, row
-from subgame.refine.decompose import compact
+from subgame.refine.verbs.decompose import compact
 from subgame.solve.evaluate import expected_value
 
 

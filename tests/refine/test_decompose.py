@@ -14,11 +14,12 @@ from helpers import cfr_d, tree_of
 from subgame.engines.factory import engine
 from subgame.games.holdem.cards import Deck
 from subgame.refine.compact import Compact
-from subgame.refine.decompose import compact, roots_below, trunk_of
 from subgame.refine.gadgets import Maxmargin, Resolve, Unsafe
-from subgame.refine.payoffs import Trunk
-from subgame.refine.programs import program
-from subgame.refine.subgame import combine, sequence_subgames
+from subgame.refine.sequence.decompose import roots_below, trunk_of
+from subgame.refine.sequence.programs import program
+from subgame.refine.sequence.subgames import sequence_subgames
+from subgame.refine.subgame import Trunk, combine
+from subgame.refine.verbs.decompose import compact
 from subgame.solve.cfr import Cfr
 from subgame.tree.files import read_tensors, write_tensors
 

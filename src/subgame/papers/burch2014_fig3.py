@@ -24,8 +24,8 @@ import subgame as sg
 from subgame.papers.burch2014 import AT, Point, Resolving, doubling, slope
 from subgame.papers.report import Found, Progress, panel, row, series
 from subgame.refine.compact import Compact
-from subgame.refine.decompose import compact
-from subgame.refine.subgame import SequenceSubgame
+from subgame.refine.sequence.subgames import SequenceSubgame
+from subgame.refine.verbs.decompose import compact
 from subgame.solve.results import Result
 
 SCHEDULES = {"PCS": "pcs", "CFR": "cfr", "CFR+": "cfr+"}

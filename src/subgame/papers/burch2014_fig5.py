@@ -36,8 +36,9 @@ from subgame.engines.factory import engine
 from subgame.games.leduc import LeducAbstract
 from subgame.papers.burch2014 import AT, Resolving, doubling
 from subgame.papers.report import Found, Progress, panel, row, series
-from subgame.refine.decompose import compact
-from subgame.refine.subgame import SequenceSubgame, Subgame
+from subgame.refine.sequence.subgames import SequenceSubgame
+from subgame.refine.subgame import Subgame
+from subgame.refine.verbs.decompose import compact
 from subgame.solve.evaluate import head_to_head as value_between
 from subgame.solve.lp import Floats, constraints, maximin
 from subgame.solve.schedule import parse
