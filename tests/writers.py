@@ -20,8 +20,8 @@ from subgame.play import Always, match
 from subgame.play.protocols.client import Client
 from subgame.play.protocols.remote import Remote
 from subgame.play.protocols.slumbot import play_slumbot
-from subgame.solve.flops import Flop
-from subgame.solve.report import flop_report
+from subgame.spots.flops import Flop
+from subgame.spots.report import flop_report
 
 TINY = Recipe(
     "tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd", iterations=2

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from subgame.games.base import Game, State
     from subgame.play.agent import Agent
     from subgame.play.running import match
-    from subgame.refine.decompose import Compact as Compact
+    from subgame.refine.compact import Compact as Compact
     from subgame.refine.decompose import cfr_d
     from subgame.refine.decompose import compact as compact
     from subgame.refine.decompose import trunk_of as trunk_of
@@ -78,7 +78,6 @@ if TYPE_CHECKING:
     from subgame.refine.subgame import Subgame as Subgame
     from subgame.refine.subgame import combine as combine
     from subgame.refine.subgame import cut
-    from subgame.solve.endgame import Endgame as Endgame
     from subgame.solve.evaluate import BestResponse as BestResponse
     from subgame.solve.evaluate import Exploitability as Exploitability
     from subgame.solve.evaluate import best_response, exploitability
@@ -101,6 +100,7 @@ if TYPE_CHECKING:
         Schedule,
     )
     from subgame.solve.solver import solve as solve
+    from subgame.spots.endgame import Endgame as Endgame
     from subgame.tree.compile import compile
     from subgame.tree.public_tree import PublicTree
     from subgame.tree.strategy import Strategy
@@ -111,7 +111,8 @@ _NAMES = {
     "games.base": "CHANCE Game State TERMINAL",
     "play.agent": "Agent",
     "play.running": "match",
-    "refine.decompose": "Compact cfr_d compact trunk_of",
+    "refine.compact": "Compact",
+    "refine.decompose": "cfr_d compact trunk_of",
     "refine.depth.continuations": "Continuations all_pure biased",
     "refine.depth.leaf_network": "LeafNetwork load_leaf_networks save_leaf_networks "
     "train_leaf_network",
@@ -126,7 +127,7 @@ _NAMES = {
     "refine.nested.translation": "translate",
     "refine.refine": "Refinement blueprint",
     "refine.subgame": "Subgame combine cut",
-    "solve.endgame": "Endgame",
+    "spots.endgame": "Endgame",
     "solve.evaluate": "BestResponse Exploitability best_response expected_value exploitability "
     "head_to_head",
     "solve.lp": "solve_lp",

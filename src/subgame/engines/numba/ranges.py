@@ -266,24 +266,19 @@ class NumbaRangeEngine(EngineBase):
 
     def respond(self, p: int, opponent_plan: _Plan) -> Response:
         """Player `p`'s counterfactual best response; hands that are locked play as they must."""
-        lock = self.tree.locks[p]
-        if lock is None:
-            return self._evaluated(p, None, opponent_plan)
-        mine = lock.put(np.zeros(self.tree.stored(p), np.float32))
-        return self._evaluated(p, mine, opponent_plan, Mode.WITHIN)
+        return self._evaluated(p, None, opponent_plan)
 
     def _evaluated(
-        self,
-        p: int,
-        sigma: Numbers | None,
-        against: _Plan,
-        mode: Mode = Mode.EVALUATE,
-        rows: Rows | None = None,
+        self, p: int, sigma: Numbers | None, against: _Plan, rows: Rows | None = None
     ) -> Response:
-        """One sweep in float64; without `sigma` the best action is taken everywhere."""
-        mode, mine = (
-            (Mode.BEST, _none_like(against.sigma)) if sigma is None else (mode, _weights(sigma))
-        )
+        """One sweep in float64; without `sigma` the best action is taken where none is locked."""
+        mode, lock = Mode.EVALUATE, self.tree.locks[p]
+        if sigma is not None:
+            mine = _weights(sigma)
+        elif lock is None:
+            mode, mine = Mode.BEST, _none_like(against.sigma)
+        else:
+            mode, mine = Mode.WITHIN, lock.put(np.zeros(self.tree.stored(p), np.float32))
         self._enter(np.float64, 1 - p, against.reach)
         pair = (Regrets(mine, None, None), Regrets(against.sigma, None, None))
         self._run(np.float64, (p, int(mode), NOBODY), pair, _STILL, rows)
