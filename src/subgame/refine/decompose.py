@@ -49,12 +49,12 @@ def trunk_of(game: Game | PublicTree, at: At) -> SequenceTree:
     """
     tree = None if isinstance(game, Game) else sequence_tree(game)
     rules = game if isinstance(game, Game) else sequence_tree(game).walked.game
-    stop = rules.frontiers().get(at) if isinstance(at, str) else at if callable(at) else None
-    if stop is not None:
+    stop = rules.frontiers().get(at, at) if isinstance(at, str) else at
+    if callable(stop):
         histories = walk(rules, stop=stop)
     else:
         tree = tree or assemble(form_of(walk(rules)))
-        histories = tree.walked.down_to(np.concatenate([top for _, top in roots_at(tree, at)]))
+        histories = tree.walked.down_to(np.concatenate([top for _, top in roots_at(tree, stop)]))
     if histories.player[0] == FRONTIER or not (histories.player == FRONTIER).any():
         raise SubgameError(f"{rules} has no trunk above that frontier, or nothing below it.")
     return assemble(form_of(histories))
