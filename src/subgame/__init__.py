@@ -65,7 +65,6 @@ if _typing.TYPE_CHECKING:
         Schedule,
     )
     from subgame.solve.solver import solve as solve
-    from subgame.spots.endgame import Endgame as Endgame
     from subgame.tree.compile import compile
     from subgame.tree.public_tree import PublicTree
     from subgame.tree.strategy import Strategy

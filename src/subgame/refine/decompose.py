@@ -9,10 +9,10 @@ play reaches it, by the re-solving gadget.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, Unpack
+from functools import partial, singledispatch
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,8 @@ from subgame.engines.contract import Mode
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief
 from subgame.games.base import Game
-from subgame.refine.compact import Compact, ReconstructOptions, Tensors
-from subgame.refine.decompose_ranges import fresh_values
+from subgame.refine.compact import CfrD, Compact, ReconstructOptions, Tensors
+from subgame.refine.decompose_ranges import cfr_d_ranges, compact_ranges, fresh_values
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.kinds import kind_of
 from subgame.refine.solve_gadget import Solving, inside
@@ -35,6 +35,7 @@ from subgame.solve.schedule import CFR, Schedule, parse
 from subgame.solve.solver import whole_solves
 from subgame.tree.parts import both, embed, places
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.sequence.form import assemble, form_of
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 from subgame.tree.sequence.walk import FRONTIER, walk
@@ -88,6 +89,9 @@ class SequenceCompact(Compact):
         name, top = roots_below(self.trunk)[k]
         return cut_at_histories(self.trunk, top, name)
 
+    def subgames(self) -> Iterator[SequenceSubgame]:
+        return map(self.subgame, range(len(self.names())))
+
     def inputs(self, k: int, subgame: Subgame, opponent: int) -> GadgetInputs:
         assert isinstance(subgame, SequenceSubgame)
         run, o = engine(self.trunk), opponent
@@ -124,7 +128,7 @@ class SequenceCompact(Compact):
     @classmethod
     def of_tensors(
         cls, tree: SequenceTree, count: int, tensors: Tensors, notes: dict[str, Any]
-    ) -> SequenceCompact:
+    ) -> Self:
         values = tuple((tensors[f"values0.{k}"], tensors[f"values1.{k}"]) for k in range(count))
         subgames = len(roots_below(tree))
         sound = all(v.ndim == 1 and np.isfinite(v).all() for pair in values for v in pair)
@@ -140,48 +144,32 @@ def compact(tree: PublicTree, strategy: Strategy, *, at: At) -> Compact:
     The values kept are counterfactual best-response values against the strategy, so that a
     re-solved subgame lets neither player gain (Burch et al. 2014, Theorem 1).
     """
-    values = kind_of(tree).compacted(strategy, at)
-    notes = {"exploitability": float(exploitability(tree, strategy))}
-    return replace(values, notes=notes)
+    kept = _kept(kind_of(tree).tree, strategy, at)
+    return replace(kept, notes={"exploitability": float(exploitability(tree, strategy))})
 
 
+@singledispatch
+def _kept(tree: PublicTree, strategy: Strategy, at: At) -> Compact:
+    """What `compact` keeps, by the kind of the tree."""
+    raise NotImplementedError
+
+
+_kept.register(RangeTree, compact_ranges)
+
+
+@_kept.register
 def compact_histories(tree: SequenceTree, strategy: Strategy, at: At) -> SequenceCompact:
     """What `compact` keeps of a strategy of a sequence tree."""
     trunk = trunk_of(tree, at)
     out = SequenceCompact(Strategy(trunk, inside(strategy, trunk)), ())
     run, values = engine(trunk), []
     plans = [run.plan(p, out.strategy.probs[p]) for p in (0, 1)]
-    for subgame in map(out.subgame, range(len(out.names()))):
+    for subgame in out.subgames():
         local, sigma = engine(subgame.tree), inside(strategy, subgame.tree)
         below = [local.plan(p, sigma[p], plans[p][subgame.sequence[p]]) for p in (0, 1)]
         one, two = (local.respond(o, below[1 - o]).roots.ravel() for o in (0, 1))
         values.append((one, two))
     return replace(out, values=tuple(values))
-
-
-@dataclass(frozen=True, eq=False)
-class CfrD:
-    """CFR-D, as `cfr_d` was asked for it."""
-
-    at: At
-    iterations: int
-    subgame_iterations: int
-    schedule: Schedule
-    subgame_schedule: Schedule
-    keep_subgames: bool
-    device: str | None
-    progress: Callable[[int, int], None]
-    watch: Callable[[int, Callable[[], Compact]], None]
-
-    def notes(self, iterations: int, began: float) -> dict[str, Any]:
-        """How a result was made after so many iterations."""
-        return {
-            "schedule": str(self.schedule),
-            "iterations": iterations,
-            "subgame_schedule": str(self.subgame_schedule),
-            "subgame_iterations": self.subgame_iterations,
-            "seconds": time.perf_counter() - began,
-        }
 
 
 @whole_solves()
@@ -221,9 +209,20 @@ def cfr_d(
     plan, inner = (CFR() if each is None else parse(each) for each in (schedule, subgame_schedule))
     tell, show = progress or (lambda t, of: None), watch or (lambda t, result: None)
     how = CfrD(at, iterations, subgame_iterations, plan, inner, keep_subgames, device, tell, show)
-    return cfr_d_histories(game, how) if isinstance(game, Game) else kind_of(game).decomposed(how)
+    return _decomposed(game if isinstance(game, Game) else kind_of(game).tree, how)
 
 
+@singledispatch
+def _decomposed(game: Game | PublicTree, how: CfrD) -> Compact:
+    """CFR-D by the kind of the tree."""
+    raise NotImplementedError
+
+
+_decomposed.register(RangeTree, cfr_d_ranges)
+
+
+@_decomposed.register(Game)
+@_decomposed.register(SequenceTree)
 def cfr_d_histories(game: Game | SequenceTree, how: CfrD) -> SequenceCompact:
     """CFR-D on the histories of a game, one subgame at a time."""
     trunk, plan, keep_subgames = trunk_of(game, how.at), how.schedule, how.keep_subgames

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import Any, Self, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from subgame.engines.factory import engine
 from subgame.engines.street import GivenLeaves, StreetEngine
 from subgame.errors import SubgameError, brief
 from subgame.games.holdem.sizes import STREETS
-from subgame.refine.compact import Compact, ReconstructOptions, Tensors
+from subgame.refine.compact import CfrD, Compact, ReconstructOptions, Tensors
 from subgame.refine.depth.ranges import check_limit
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.nested.ranges import flat
@@ -35,9 +35,6 @@ from subgame.tree.ranges.merging import unmerged
 from subgame.tree.ranges.stage import first_street
 from subgame.tree.ranges.tree import RangeSide, RangeTree, range_tree
 from subgame.tree.strategy import Strategy
-
-if TYPE_CHECKING:
-    from subgame.refine.decompose import CfrD
 
 TRACE = 1e-12
 """Reach that is left where the trunk never comes, see `decompose`."""
@@ -60,8 +57,8 @@ class RangeCompact(Compact):
         return self.tree
 
     @staticmethod
-    def kept_for(tree: RangeTree) -> RangeTree:
-        return unmerged(tree).tree
+    def kept_for(tree: PublicTree) -> RangeTree:
+        return unmerged(range_tree(tree)).tree
 
     @cached_property
     def _spots(self) -> list[Spot]:
@@ -121,7 +118,7 @@ class RangeCompact(Compact):
     @classmethod
     def of_tensors(
         cls, tree: RangeTree, count: int, tensors: Tensors, notes: dict[str, Any]
-    ) -> RangeCompact:
+    ) -> Self:
         plain = unmerged(tree).tree
         units, ways = plain.units, len(plain.streets[1].roots)
         boards = units.first[2] - units.first[1]

@@ -19,8 +19,6 @@ from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.sequence.tree import SequenceTree
 
 if TYPE_CHECKING:
-    from subgame.refine.compact import Compact
-    from subgame.refine.decompose import CfrD
     from subgame.refine.depth.limit import DepthLimited, Limit
     from subgame.refine.depth.play import Play, Played
     from subgame.refine.depth.ranges import RangeLimit
@@ -98,25 +96,6 @@ class SequenceKind:
 
         return play_histories(self.tree, play)
 
-    def decomposed(self, how: CfrD) -> Compact:
-        """A trunk and the values at the roots of its subgames, for `cfr_d`."""
-        from subgame.refine.decompose import cfr_d_histories
-
-        return cfr_d_histories(self.tree, how)
-
-    def compacted(self, strategy: Strategy, at: At) -> Compact:
-        """What is kept of a strategy, for `compact`."""
-        from subgame.refine.decompose import compact_histories
-
-        return compact_histories(self.tree, strategy, at)
-
-    @property
-    def compact(self) -> type[Compact]:
-        """What reads files of decompositions, for `Compact.load`."""
-        from subgame.refine.decompose import SequenceCompact
-
-        return SequenceCompact
-
 
 @dataclass(frozen=True)
 class RangeKind:
@@ -161,22 +140,6 @@ class RangeKind:
         from subgame.refine.depth.play_ranges import play_ranges
 
         return play_ranges(self.tree, play)
-
-    def decomposed(self, how: CfrD) -> Compact:
-        from subgame.refine.decompose_ranges import cfr_d_ranges
-
-        return cfr_d_ranges(self.tree, how)
-
-    def compacted(self, strategy: Strategy, at: At) -> Compact:
-        from subgame.refine.decompose_ranges import compact_ranges
-
-        return compact_ranges(self.tree, strategy, at)
-
-    @property
-    def compact(self) -> type[Compact]:
-        from subgame.refine.decompose_ranges import RangeCompact
-
-        return RangeCompact
 
 
 @singledispatch
