@@ -198,7 +198,7 @@ def test_depth_limited(kind: str, device: str, p: int, technique: str | None) ->
 def decomposed(kind: str, device: str) -> tuple[float, float]:
     tree = compiled(kind, SMALL)
     found = sg.cfr_d(tree, at="after the river", iterations=5, subgame_iterations=4, device=device)
-    whole = found.whole(tree, schedule="cfr", iterations=ITERATIONS)  # type: ignore[arg-type]
+    whole = found.whole(tree, schedule="cfr", iterations=ITERATIONS)
     return sg.exploitability(tree, whole).per_seat
 
 

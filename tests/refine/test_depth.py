@@ -127,7 +127,7 @@ def test_proposition_1_on_random_games(seed: int) -> None:
     assert guaranteed(name, solved.strategy, player) == pytest.approx(0, abs=1e-7)
 
 
-def some_optimum(limited: sg.DepthLimited, player: int, seed: int) -> sg.Strategy:
+def some_optimum(limited: DepthLimited, player: int, seed: int) -> sg.Strategy:
     """A random one of the many optimal strategies of a player in a limited tree, completed."""
     size, reach = limited.players[player].num_sequences, limited.players[1 - player].reach
     parts, prefer = constraints(limited, player), np.random.default_rng(seed).uniform(0, 1e-5, size)

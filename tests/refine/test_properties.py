@@ -202,14 +202,8 @@ def test_rounding_is_that_of_float64(technique: str, schedule: str) -> None:
     """Nothing can be gained on an equilibrium, and CFR loses a millionth: that is no rounding."""
     tree = tree_of("leduc-ranks")
     blueprint = sg.solve_lp(tree).strategy
-    found = sg.refine(
-        tree,
-        blueprint,
-        at="after round 1",
-        technique=technique,
-        schedule=schedule,
-        iterations=3000,
-    )
+    options: dict[str, Any] = {"technique": technique, "schedule": schedule, "iterations": 3000}
+    found = sg.refine(tree, blueprint, at="after round 1", **options)
     assert max(rises(found)) <= 1e-9
     assert all(part.rounding < 1e-9 for part in found.parts)
 

@@ -69,6 +69,7 @@ class Resolving:
         self._lay(compact.strategy, self.start, (0, 1))
         both = technique.entry == "blueprint"
         for k, subgame in enumerate(compact.subgames() if subgames is None else subgames):
+            assert isinstance(subgame, SequenceSubgame)
             for p in (0,) if both else (0, 1):
                 inputs = compact.inputs(k, subgame, 1 - p)
                 game = assemble(gadget_form(technique, subgame.form, inputs))

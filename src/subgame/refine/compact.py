@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Unpack, cast
+from typing import Any, NamedTuple, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,13 +68,6 @@ class Compact(ABC):
     """Counterfactual (best-response) values at the roots, unnormalised; see the subclasses."""
     notes: dict[str, Any] = field(default_factory=dict)
 
-    of_trees: ClassVar[dict[type[PublicTree], type[Compact]]] = {}
-    """Kinds of tree, and the class of each."""
-
-    def __init_subclass__(cls, tree: type[PublicTree], **options: Any) -> None:
-        super().__init_subclass__(**options)
-        Compact.of_trees[tree] = cls
-
     @property
     def trunk(self) -> PublicTree:
         """The tree down to the subgames."""
@@ -111,13 +104,13 @@ class Compact(ABC):
         """The arrays that are kept, by name."""
 
     @staticmethod
-    def kept_for(tree: Any) -> PublicTree:
+    def kept_for(tree: PublicTree) -> PublicTree:
         """The tree that a file names, from the one that `load` was given."""
-        return cast(PublicTree, tree)
+        return tree
 
     @classmethod
     @abstractmethod
-    def of_tensors(cls, tree: Any, count: int, tensors: Tensors, notes: dict[str, Any]) -> Compact:
+    def of_tensors(cls, tree: Any, count: int, tensors: Tensors, notes: dict[str, Any]) -> Self:
         """What `tensors` has given, of so many subgames; errors mean that a file is damaged."""
 
     def subgames(self) -> Iterator[Subgame]:
@@ -167,15 +160,14 @@ class Compact(ABC):
         state = {"notes": json.dumps(self.notes), "subgames": str(len(self.names()))}
         write_tensors(Path(path), tensors, describe(self.made_for, FORMAT) | state)
 
-    @staticmethod
-    def load(path: str | Path, tree: PublicTree) -> Compact:
+    @classmethod
+    def load(cls, path: str | Path, tree: PublicTree) -> Self:
         """Read what `save` wrote, for the trunk that `trunk_of` gives, or for a hold'em tree."""
         header, tensors = read_tensors(path, "what Compact.save has saved")
-        kind = next(made for kind, made in Compact.of_trees.items() if isinstance(tree, kind))
-        check_made_for(path, header, kind.kept_for(tree), FORMAT)
+        check_made_for(path, header, cls.kept_for(tree), FORMAT)
         try:
             notes = json.loads(header["notes"])
-            return kind.of_tensors(tree, int(header["subgames"]), tensors, notes)
+            return cls.of_tensors(tree, int(header["subgames"]), tensors, notes)
         except DAMAGED as error:
             why = f" {error}" if isinstance(error, SubgameError) else ""
             raise SubgameError(f"{path} is damaged.{why}") from None

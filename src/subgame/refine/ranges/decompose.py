@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Unpack, cast
+from typing import Any, Self, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ from subgame.tree.strategy import Strategy
 
 
 @dataclass(frozen=True, eq=False)
-class RangeCompact(Compact, tree=RangeTree):
+class RangeCompact(Compact):
     """What is kept of a hold'em strategy: its first street, and values on all boards after it."""
 
     __repr__ = brief
@@ -51,8 +51,8 @@ class RangeCompact(Compact, tree=RangeTree):
         return self.tree
 
     @staticmethod
-    def kept_for(tree: RangeTree) -> RangeTree:
-        return unmerged(tree).tree
+    def kept_for(tree: PublicTree) -> RangeTree:
+        return unmerged(range_tree(tree)).tree
 
     @cached_property
     def _spots(self) -> list[Spot]:
@@ -112,7 +112,7 @@ class RangeCompact(Compact, tree=RangeTree):
     @classmethod
     def of_tensors(
         cls, tree: RangeTree, count: int, tensors: Tensors, notes: dict[str, Any]
-    ) -> RangeCompact:
+    ) -> Self:
         plain = unmerged(tree).tree
         units, ways = plain.units, len(plain.streets[1].roots)
         boards = units.first[2] - units.first[1]

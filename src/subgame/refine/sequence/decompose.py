@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Unpack
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,12 +38,12 @@ def trunk_of(game: Game | PublicTree, at: At) -> SequenceTree:
     """
     tree = None if isinstance(game, Game) else sequence_tree(game)
     rules = game if isinstance(game, Game) else sequence_tree(game).walked.game
-    stop = rules.frontiers().get(at) if isinstance(at, str) else at if callable(at) else None
-    if stop is not None:
+    stop = rules.frontiers().get(at, at) if isinstance(at, str) else at
+    if callable(stop):
         histories = walk(rules, stop=stop)
     else:
         tree = tree or assemble(form_of(walk(rules)))
-        histories = tree.walked.down_to(np.concatenate([top for _, top in roots_at(tree, at)]))
+        histories = tree.walked.down_to(np.concatenate([top for _, top in roots_at(tree, stop)]))
     if histories.player[0] == FRONTIER or not (histories.player == FRONTIER).any():
         raise SubgameError(f"{rules} has no trunk above that frontier, or nothing below it.")
     return assemble(form_of(histories))
@@ -58,7 +58,7 @@ def roots_below(trunk: SequenceTree) -> list[tuple[str, Ints]]:
 
 
 @dataclass(frozen=True, eq=False)
-class SequenceCompact(Compact, tree=SequenceTree):
+class SequenceCompact(Compact):
     """What is kept of a strategy of a sequence tree."""
 
     __repr__ = brief
@@ -76,6 +76,9 @@ class SequenceCompact(Compact, tree=SequenceTree):
     def subgame(self, k: int) -> SequenceSubgame:
         name, top = roots_below(self.trunk)[k]
         return cut_at_histories(self.trunk, top, name)
+
+    def subgames(self) -> Iterator[SequenceSubgame]:
+        return map(self.subgame, range(len(self.names())))
 
     def inputs(self, k: int, subgame: Subgame, opponent: int) -> GadgetInputs:
         assert isinstance(subgame, SequenceSubgame)
@@ -113,7 +116,7 @@ class SequenceCompact(Compact, tree=SequenceTree):
     @classmethod
     def of_tensors(
         cls, tree: SequenceTree, count: int, tensors: Tensors, notes: dict[str, Any]
-    ) -> SequenceCompact:
+    ) -> Self:
         values = tuple((tensors[f"values0.{k}"], tensors[f"values1.{k}"]) for k in range(count))
         subgames = len(roots_below(tree))
         sound = all(v.ndim == 1 and np.isfinite(v).all() for pair in values for v in pair)
@@ -129,7 +132,7 @@ def compact_histories(tree: SequenceTree, strategy: Strategy, at: At) -> Sequenc
     out = SequenceCompact(Strategy(trunk, inside(strategy, trunk)), ())
     run, values = engine(trunk), []
     plans = [run.plan(p, out.strategy.probs[p]) for p in (0, 1)]
-    for subgame in map(out.subgame, range(len(out.names()))):
+    for subgame in out.subgames():
         local, sigma = engine(subgame.tree), inside(strategy, subgame.tree)
         below = [local.plan(p, sigma[p], plans[p][subgame.sequence[p]]) for p in (0, 1)]
         one, two = (local.respond(o, below[1 - o]).roots.ravel() for o in (0, 1))
