@@ -6,10 +6,15 @@ comma := ,
 RUN := .venv/.installed-to-run
 DOCS := .venv/.installed-docs
 DEV := .venv/.installed-dev-$(subst $(comma),-,$(EXTRAS))
+PACKING := build/packing/bin/python
+OLDEST := build/oldest/bin/python
+NEWEST := build/newest/bin/python
+TESTING := hypothesis 'pytest>=8' 'pytest-xdist>=3.7'
+CORE := tests/engines tests/solve tests/tree tests/games tests/test_oracle.py
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 PYTEST_ARGS ?=
 
-.PHONY: help test test-elsewhere lint demo bench docs venv clean
+.PHONY: help test test-elsewhere lint demo bench docs dist smoke oldest newest venv clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -59,6 +64,35 @@ bench: venv ## our speed beside OpenSpiel's and LiteEFG's
 docs: $(DOCS) ## the documentation site, strictly, in build/site
 	@$(BIN)/python docs/site/build.py
 
+$(PACKING):
+	@$(PYTHON) -m venv build/packing
+	@$(PACKING) -m pip install --quiet --disable-pip-version-check build twine
+
+dist: $(PACKING) ## sdist and wheel, checked, in dist
+	rm -rf dist
+	$(PACKING) -m build
+	$(PACKING) -m twine check --strict dist/*
+
+smoke: dist ## wheel and sdist, installed into empty environments and used
+	$(PYTHON) tools/smoke_wheel.py dist/*.whl
+	$(PYTHON) tools/smoke_wheel.py dist/*.tar.gz --steps version river
+
+$(OLDEST): pyproject.toml
+	@$(PYTHON) -m venv --clear build/oldest
+	@$(OLDEST) -m pip install --quiet --disable-pip-version-check uv
+	@$(OLDEST) -m uv pip install --quiet --python $(OLDEST) --resolution lowest-direct --editable '.[tables,web]'
+	@$(OLDEST) -m uv pip install --quiet --python $(OLDEST) $(TESTING)
+
+$(NEWEST): pyproject.toml
+	@$(PYTHON) -m venv --clear build/newest
+	@$(NEWEST) -m pip install --quiet --disable-pip-version-check --editable '.[tables,web]' $(TESTING)
+
+newest: $(NEWEST) ## the core tests with the newest versions
+	$(NEWEST) -m pytest -n auto --dist loadfile $(PYTEST_ARGS) $(CORE)
+
+oldest: $(OLDEST) ## the core tests with the oldest versions that pyproject.toml allows
+	$(OLDEST) -m pytest -n auto --dist loadfile $(PYTEST_ARGS) $(CORE)
+
 clean: ## remove the environment and caches
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -180,7 +180,7 @@ class Engine(Protocol):
         """Player `p`'s values when playing `sigma`, in float64."""
 
     def respond(self, p: int, opponent_plan: Any) -> Response:
-        """Player `p`'s counterfactual best response, in float64."""
+        """Player `p`'s counterfactual best response, in float64; locked hands play as they must."""
 
     def sample(self, pair: Pair, discounts: Floats, kind: str, random: NDArray[np.uint64]) -> None:
         """``len(discounts) - 1`` iterations of MCCFR; `random` is the random generator's state."""
@@ -229,8 +229,9 @@ class RangeEngine(Engine, Protocol):
     ) -> list[Array]:
         """Per street [row, board, hand]: player `p`'s value of each row.
 
-        Player `p` plays `sigma`, or a best response if it is None. `reach` is the opponent's,
-        ``[root, infoset]``. Values are in the units of `Response.roots`.
+        Player `p` plays `sigma`, or a best response if it is None, as `respond` does: hands that
+        are locked play as they must. `reach` is the opponent's, ``[root, infoset]``. Values are in
+        the units of `Response.roots`.
         """
 
     def enter(self, p: int, above: Array, street: int) -> Array:
