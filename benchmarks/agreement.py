@@ -3,10 +3,10 @@
     PYTHONPATH=src python3 benchmarks/agreement.py --out docs/results
     PYTHONPATH=src python3 benchmarks/agreement.py --out docs/results --device cuda
 
-It writes ``engine-agreement.json``, or ``engine-agreement-cuda.json``. Every strategy is evaluated on
-the explicit tree of its game, in float64. The first game is the turn of docs/nested.md. In the other
-games no two actions are exactly as good as one another in these iterations, so that rounding decides
-nothing; their ranges have uneven weights, and there is no betting on rivers that follow.
+It writes ``engine-agreement.json``, or ``engine-agreement-cuda.json``. Every strategy is evaluated
+on the explicit tree of its game, in float64. The first game is the turn of docs/nested.md. In the
+other games no two actions are exactly as good as one another in these iterations, so that rounding
+decides nothing; their ranges have uneven weights, and there is no betting on later rivers.
 """
 
 from __future__ import annotations

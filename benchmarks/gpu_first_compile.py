@@ -2,10 +2,10 @@
 
     PYTHONPATH=src python3 benchmarks/gpu_first_compile.py --out docs/results
 
-For each spot a new process solves twelve iterations and evaluates them, first with an empty cache and
-then with the cache that this left. It writes ``gpu-first-compile.json``: seconds from the engine to the
-end of the first three iterations, seconds of the first evaluation, ms per later iteration, and how
-many kernels were compiled.
+For each spot a new process solves twelve iterations and evaluates them, first with an empty cache
+and then with the cache that this left. It writes ``gpu-first-compile.json``: seconds from the
+engine to the end of the first three iterations, seconds of the first evaluation, ms per later
+iteration, and how many kernels were compiled.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""A flop that PioSOLVER solved, on a GPU: time to 0.1 % of the pot, and of the compilation before it.
+"""A flop that PioSOLVER solved, on a GPU: time to 0.1 % of the pot, and of compilation before it.
 
     PYTHONPATH=src python3 benchmarks/published_flop.py --out docs/results
 
-It writes ``published-flop.json``. Kernels are compiled, or read from Triton's cache, by three
-iterations and an evaluation of a solve that is thrown away; the second solve is the one that counts.
+It writes ``published-flop.json``. Kernels are compiled, or read from Triton's cache, by a solve of
+three iterations that is thrown away; the second solve is the one that counts.
 """
 
 from __future__ import annotations
