@@ -36,7 +36,7 @@ def tree_of(spot: str) -> Any:
         return compile_range_tree(preset(), merge="boards")
     rng = np.random.default_rng(0)
     boards = [tuple(rng.choice(52, 5, replace=False).tolist()) for _ in range(1000)]
-    from subgame.bench.gpu.measure import Scale
+    from gpu_check.measure import Scale
 
     bets = Scale(1.0).river_bets
     return compile_range_tree(holdem.endgame(boards[0], 100, 1000, bets=bets), boards=boards)

@@ -208,7 +208,7 @@ class TorchSequenceEngine(EngineBase):
         free = room(self.device) if self.device.type == "cuda" else available()
         limit = free if memory_limit is None else parse_bytes(memory_limit)
         if (need := self.estimate()) > limit:
-            needs = f"{tree.game} needs about {human_bytes(need)} on {self.device}"
+            needs = f"{tree.game_name} needs about {human_bytes(need)} on {self.device}"
             raise MemoryLimitError(f"{needs}, and {human_bytes(limit)} are there.")
         self.graphs = self.device.type == "cuda" if graphs is None else graphs
         self.num_roots: int = getattr(tree, "num_roots", 1)
