@@ -70,6 +70,7 @@ def main() -> None:
     parser.add_argument("--out", default="docs/results", help="a folder")
     asked = parser.parse_args()
     import torch
+
     from agreement import commit
 
     name = torch.cuda.get_device_name() if asked.device == "cuda" else asked.device

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from published_flop import IP, OOP, preset
 
 import subgame as sg
+from published_flop import IP, OOP, preset
 from subgame.games.holdem import endgame
 from subgame.spots.endgame import Endgame, equities
 from subgame.spots.locks import Lock, locked_spot

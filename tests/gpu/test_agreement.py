@@ -14,9 +14,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from agreement import GAMES, ITERATIONS, SCHEDULES, averages, explicit, lost, ranges
 
 import subgame as sg
+from agreement import GAMES, ITERATIONS, SCHEDULES, averages, explicit, lost, ranges
 from helpers import strategy_of
 from oracle import MORE_RULES, RULES, Oracle
 from subgame.engines.factory import engine
