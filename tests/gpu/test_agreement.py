@@ -30,7 +30,7 @@ from subgame.engines.torch.ranges import TorchRangeEngine
 
 CLOSE = 1e-5
 """A share of the pot."""
-ALIKE = 5e-5
+ALIKE = 2e-4
 """Probabilities: regrets are differences of values, which float32 rounds."""
 FREE_OF_TIES = sorted(GAMES.keys() - {"nested"})
 NESTED = (30.229167, 24.926185, 21.618797)
