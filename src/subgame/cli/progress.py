@@ -144,10 +144,6 @@ class Told(logging.Handler):
 def warm_up(meter: Meter, schedule: str = "cfr+", device: str = "cpu") -> None:
     """Load the kernels before any time is measured, by solving Kuhn poker for a moment."""
     import subgame as sg
-    from subgame.engines.numba.first_use import load_numba
-
-    if device == "cpu":
-        load_numba()
     meter.update("Loading the kernels")
     tree = sg.compile(sg.games.load("kuhn"))
     if schedule == "lp":

@@ -22,9 +22,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from subgame.engines.numba.first_use import LOGGER, NO_CACHE, private_folder, tell
 from subgame.errors import SubgameError
@@ -34,13 +35,16 @@ SOURCES = (
     *(f"engines/numba/{name}.py" for name in ("native", "objects", "compiling", "simd")),
     *(f"engines/numba/range_{name}.py" for name in ("kernels", "rows", "scratch")),
     *(f"engines/numba/range_{name}.py" for name in ("terminals", "tiles")),
+    *(f"engines/numba/sequence_{name}.py" for name in ("kernels", "state")),
     *(f"engines/{name}.py" for name in ("contract", "rounding")),
     *(f"tree/ranges/{name}.py" for name in ("betting_tree", "hand_order")),
+    "tree/sequence/tree.py",
 )
 """The modules whose functions, classes and constants kernels consist of."""
 CHECKSUM = 32
 """Bytes of the hash before the object code in a file."""
 _lock = RLock()
+_UNKNOWN: Any = object()
 _loaded: list[Any] = []
 """What keeps the machine code in memory."""
 
@@ -51,9 +55,51 @@ class Packed:
     Arrays in it must not be replaced.
     """
 
+    __slots__ = ("item", "kind", "slots")
+
     def __init__(self, item: Any) -> None:
         self.item, self.slots = item, array("q")
-        self.kind = _put(item, self.slots)
+        self.kind = Kind.of(_put(item, self.slots))
+
+    @classmethod
+    def of_arrays(cls, arrays: tuple[Any, ...], more: Packed, kind: Kind) -> Packed:
+        """Flat arrays, then the items of `more`, whose `kind` is known.
+
+        It is for what is packed on every call, without the checks of others.
+        """
+        made = cls.__new__(cls)
+        made.item, made.kind, made.slots = (*arrays, *more.item), kind, array("q")
+        for one in arrays:
+            made.slots.append(_address(one))
+            made.slots.append(len(one))
+        made.slots.extend(more.slots)
+        return made
+
+
+class Kind:
+    """What the type of a packed argument follows from; there is one of each, compared by identity.
+
+    Comparing the types of a hundred arrays would take as long as a small kernel.
+    """
+
+    __slots__ = ("parts",)
+    _known: ClassVar[dict[Any, Kind]] = {}
+
+    def __init__(self, parts: Any) -> None:
+        self.parts = parts
+
+    @classmethod
+    def of(cls, parts: Any) -> Kind:
+        """The kind that consists of these parts."""
+        return cls._known.setdefault(parts, cls(parts))
+
+
+def _address(item: NDArray[Any]) -> int:
+    """Where an array begins. NumPy's own answer takes three times as long."""
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(item))
+    except (TypeError, ValueError):  # it cannot be written, or is empty
+        return int(item.__array_interface__["data"][0])
 
 
 def _put(item: Any, slots: array[int]) -> Any:
@@ -63,15 +109,22 @@ def _put(item: Any, slots: array[int]) -> Any:
         return item.kind
     if isinstance(item, np.ndarray):
         flags = item.flags
-        if not (flags.c_contiguous and flags.aligned):
+        if not flags.carray and not (flags.c_contiguous and flags.aligned):
             raise ValueError("kernels need contiguous arrays")
-        slots.append(item.__array_interface__["data"][0])
+        slots.append(_address(item))
         slots.extend(item.shape)
         return f"{item.dtype.char}{item.ndim}"
     if isinstance(item, tuple):
         return tuple([_put(each, slots) for each in item])
     slots.append(item)
     return ""
+
+
+def _full(kind: Any) -> Any:
+    """A kind as nested tuples of texts."""
+    if isinstance(kind, Kind):
+        return _full(kind.parts)
+    return tuple(map(_full, kind)) if isinstance(kind, tuple) else kind
 
 
 def _plain(item: Any) -> Any:
@@ -91,13 +144,18 @@ class Kernel:
     def __call__(self, *args: Any) -> None:
         slots = array("q")
         kind = tuple([_put(each, slots) for each in args])
-        if kind not in self._entries:
-            with _lock:
-                if kind not in self._entries:
-                    self._entries[kind] = self._entry(kind)
-        entry = self._entries[kind]
+        entry = self._entries.get(kind, _UNKNOWN)
+        if entry is _UNKNOWN:
+            entry = self._prepared(kind)
         if entry is None or entry(slots.buffer_info()[0]):
             self.dispatcher(*map(_plain, args))
+
+    def _prepared(self, kind: Any) -> Callable[[int], int] | None:
+        """The entry for arguments of a kind, which is made once."""
+        with _lock:
+            if kind not in self._entries:
+                self._entries[kind] = self._entry(_full(kind))
+            return self._entries[kind]
 
     @property
     def dispatcher(self) -> Any:

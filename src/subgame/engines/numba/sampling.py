@@ -18,7 +18,8 @@ from numba import uint64 as U  # noqa: N812
 from numpy.typing import NDArray
 
 from subgame.engines.numba.compiling import njit
-from subgame.engines.numba.sequence_kernels import TINY, State, begin
+from subgame.engines.numba.sequence_kernels import TINY, begin
+from subgame.engines.numba.sequence_state import State
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL
 from subgame.tree.sequence.tree import Plex, SequenceTree
