@@ -49,6 +49,20 @@ _loaded: list[Any] = []
 """What keeps the machine code in memory."""
 
 
+_loads_only = False
+
+
+@contextlib.contextmanager
+def only_loading() -> Iterator[None]:
+    """Have kernels that are called inside be compiled and loaded, but not run."""
+    global _loads_only
+    _loads_only = True
+    try:
+        yield
+    finally:
+        _loads_only = False
+
+
 class Packed:
     """An argument whose slots are made once, because it is passed often.
 
@@ -147,6 +161,8 @@ class Kernel:
         entry = self._entries.get(kind, _UNKNOWN)
         if entry is _UNKNOWN:
             entry = self._prepared(kind)
+        if _loads_only:
+            return
         if entry is None or entry(slots.buffer_info()[0]):
             self.dispatcher(*map(_plain, args))
 
@@ -165,6 +181,9 @@ class Kernel:
     def _entry(self, kind: Any) -> Callable[[int], int] | None:
         """The entry for arguments of a kind; None where only Numba can run the kernel."""
         try:
+            ready = shipped(self, kind)
+            if ready is not None:
+                return _load(ready, entry_name(self, kind))
             stem = f"{self.name}-{_hash(f'{kind} {_machine()}')}"
             name = f"{stem}-{_sources()}.o"
             code = _read(name)
@@ -183,6 +202,17 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+SETTINGS = ("OPT", "CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "LOOP_VECTORIZE", "SLP_VECTORIZE")
+SETTINGS += ("LLVM_REFPRUNE_PASS", "LLVM_REFPRUNE_FLAGS", "INTEL_SVML", "DISABLE_INTEL_SVML")
+SETTINGS += ("BOUNDSCHECK", "DEBUGINFO", "DEBUG", "FULL_TRACEBACKS", "DISABLE_JIT", "USE_PASS_MANAGER")
+"""The variables NUMBA_... that change machine code."""
+
+
+def _settings() -> dict[str, str]:
+    names = (f"NUMBA_{name}" for name in SETTINGS)
+    return {name: os.environ[name] for name in names if name in os.environ}
+
+
 @lru_cache(maxsize=1)
 def _machine() -> str:
     """What machine code depends on besides our sources: versions, processor, settings."""
@@ -191,11 +221,9 @@ def _machine() -> str:
 
     spec = find_spec("numba")
     version = Path(str(spec and spec.origin)).with_name("_version.py").read_text()
-    settings = {k: v for k, v in os.environ.items() if k.startswith("NUMBA_")}
-    settings.pop("NUMBA_CACHE_DIR", None)
     features = sorted(binding.get_host_cpu_features().items())
     return f"{version} {llvmlite.__version__} {binding.get_process_triple()} " + (
-        f"{binding.get_host_cpu_name()} {features} {sorted(settings.items())}"
+        f"{binding.get_host_cpu_name()} {features} {sorted(_settings().items())}"
     )
 
 
@@ -203,6 +231,53 @@ def _machine() -> str:
 def _sources() -> str:
     root = HERE.parents[1]
     return _hash("".join((root / name).read_text(encoding="utf-8") for name in SOURCES))
+
+
+# Kernels that the package brings --------------------------------------------------------------
+SHIPPED = HERE / "shipped"
+"""Object code that `tools/build_kernels.py` puts into wheels: ``<target>/<entry>.o``, and the hash
+of the sources that it was made of in the file ``sources``."""
+TARGETS = {
+    "x86_64-v4": ("x86_64", ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")),
+    "x86_64-v3": ("x86_64", ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")),
+    "armv8.2": ("aarch64", ("lse",)),
+}
+"""The processors that it is made for, on Linux, the best first: architecture, required features."""
+
+
+def entry_name(kernel: Kernel, kind: Any) -> str:
+    """The name of a kernel's entry in the object code that the package brings."""
+    return f"{kernel.module.rpartition('.')[2]}-{kernel.name}-{_hash(str(kind))}"
+
+
+@lru_cache(maxsize=1)
+def _target() -> str | None:
+    """The best of `TARGETS` that the package brings and this machine can run, if any."""
+    try:
+        current = (SHIPPED / "sources").read_text() == _sources()
+    except OSError:
+        return None
+    if not current or _settings():
+        return None
+    from llvmlite import binding
+
+    triple, features = binding.get_process_triple(), binding.get_host_cpu_features()
+    for name, (architecture, needed) in TARGETS.items():
+        here = triple.startswith(architecture) and "linux" in triple
+        if here and all(features.get(each) for each in needed) and (SHIPPED / name).is_dir():
+            return name
+    return None
+
+
+def shipped(kernel: Kernel, kind: Any) -> bytes | None:
+    """The object code that the package brings for this machine; None where there is none."""
+    target = _target()
+    if target is None:
+        return None
+    try:
+        return (SHIPPED / target / f"{entry_name(kernel, kind)}.o").read_bytes()
+    except OSError:
+        return None
 
 
 # Files ---------------------------------------------------------------------------------------
