@@ -144,6 +144,7 @@ class Told(logging.Handler):
 def warm_up(meter: Meter, schedule: str = "cfr+", device: str = "cpu") -> None:
     """Load the kernels before any time is measured, by solving Kuhn poker for a moment."""
     import subgame as sg
+
     meter.update("Loading the kernels")
     tree = sg.compile(sg.games.load("kuhn"))
     if schedule == "lp":

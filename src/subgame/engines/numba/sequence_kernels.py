@@ -4,9 +4,9 @@ The kernels mutate the arrays they are given and allocate nothing in an iteratio
 for a player evaluates the terminals against the opponent's reach, goes up the player's treeplex
 (values, regrets, average), and goes down it (regret matching, reach).
 
-Python calls only the functions named ``run_...``, each through a `native.Kernel`, with plain tuples,
-of which the kernels make named tuples. Helpers are inlined by force, because a call would pass every
-array of a named tuple as seven words.
+Python calls only the functions named ``run_...``, each through a `native.Kernel`, with plain
+tuples, of which the kernels make named tuples. Helpers are inlined by force, because a call would
+pass every array of a named tuple as seven words.
 """
 
 from __future__ import annotations

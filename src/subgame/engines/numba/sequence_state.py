@@ -28,5 +28,5 @@ class State(NamedTuple):
 
 
 def scratch(t: Terminals) -> Floats:
-    """The workspace of `sequence_kernels.evaluate`: the lanes of the widest matrix, then one row of results."""
+    """The workspace of `evaluate`: the lanes of the widest matrix, then one row of results."""
     return np.empty((max(t.rows.max(initial=0), t.cols.max(initial=0)) + 1) * LANES)
