@@ -2,8 +2,8 @@
 
 It needs Numba and NumPy at build time: build with ``python -m build --no-isolation`` in an
 environment that has them. Without them the wheel has no object code, and kernels are compiled on
-first use. ``SUBGAME_KERNELS=no`` leaves the object code out; ``SUBGAME_KERNELS=require`` makes it an
-error if it cannot be built.
+first use. ``SUBGAME_KERNELS=no`` leaves the object code out; ``SUBGAME_KERNELS=require`` makes it
+an error if it cannot be built.
 """
 
 from __future__ import annotations
