@@ -2,8 +2,9 @@
 
     python tools/build_kernels.py FOLDER
 
-writes ``FOLDER/<target>/<entry>.o`` for the targets of this architecture and every kernel that solves,
-evaluates or refines hold'em and sequence trees, and ``FOLDER/sources``, the hash of the sources.
+writes ``FOLDER/<target>/<entry>.o`` for the targets of this architecture and every kernel that
+solves, evaluates or refines hold'em and sequence trees, and ``FOLDER/sources``, the hash of the
+sources.
 The build hook (`hatch_build.py`) puts the folder into the wheel as
 `subgame/engines/numba/shipped`. `native.TARGETS` says which processors run which code. It takes two
 minutes of one core.
