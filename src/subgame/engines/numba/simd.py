@@ -35,8 +35,8 @@ _ELEMENTS = {
 FAST = ("contract",)
 """Allows fused multiply-add, which does not round the product."""
 DIVIDED = ("arcp", "ninf", "contract")
-"""Allows an estimate of the reciprocal with one step of Newton's method, which LLVM takes for float32
-on x86; its error is some last bits. A quotient that is not finite must not be used."""
+"""Allows an estimate of the reciprocal with one step of Newton's method, which LLVM takes for
+float32 on x86; its error is some last bits. A quotient that is not finite must not be used."""
 
 
 kernel = njit(cache=True, error_model="numpy", nogil=True, no_cfunc_wrapper=True)
