@@ -167,20 +167,19 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--out", type=Path, help="a file for the results, as JSON")
     options = parser.parse_args()
+    about = {
+        "command": f"python benchmarks/race_commits.py OLD NEW {' '.join(options.spots)} "
+        f"--rounds {options.rounds}",
+        "commits": [commit(options.old), commit(options.new)],
+        "machine": f"{platform.machine()}, {processor()}, one thread",
+        "schedule": SCHEDULE,
+    }
     rows = []
     for spot in options.spots:
         rows.append(race([options.old, options.new], spot, options.rounds))
         print(line(rows[-1]), flush=True)
-    if options.out:
-        names = " ".join(options.spots)
-        about = {
-            "command": f"python benchmarks/race_commits.py OLD NEW {names} "
-            f"--rounds {options.rounds}",
-            "commits": [commit(options.old), commit(options.new)],
-            "machine": f"{platform.machine()}, {processor()}, one thread",
-            "schedule": SCHEDULE,
-        }
-        options.out.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")
+        if options.out:  # after each spot: a long race may be stopped
+            options.out.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
