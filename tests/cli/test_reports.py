@@ -17,19 +17,20 @@ import pytest
 from cli_helpers import Cli, runner
 
 import subgame as sg
+from subgame.games.holdem.equity import possible
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.isomorphism import canonicalise
-from subgame.solve import report
-from subgame.solve.browse import Explorer, possible
-from subgame.solve.compare import Comparison
-from subgame.solve.endgame import Endgame
-from subgame.solve.flops import Flop, flops, subsets, texture
-from subgame.solve.lines import follow_line
-from subgame.solve.pages import page
-from subgame.solve.report import LINES, Task, flop_report, weighted_mean
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
-from subgame.solve.tables import Table
+from subgame.spots import report
+from subgame.spots.browse import Explorer
+from subgame.spots.compare import Comparison
+from subgame.spots.endgame import Endgame
+from subgame.spots.flops import Flop, flops, subsets, texture
+from subgame.spots.lines import follow_line
+from subgame.spots.pages import page
+from subgame.spots.report import LINES, Task, flop_report, weighted_mean
+from subgame.spots.tables import Table
 from subgame.tree.ranges.tree import range_tree
 
 FLOPS = [Flop("AhKd2c", 4), Flop("8h8d7h", 1), Flop("QcJc9s", 2)]
@@ -208,8 +209,8 @@ def test_a_subset_has_the_textures_of_all_flops(size: str) -> None:
 
 @pytest.mark.slow
 def test_subsets_have_the_quality_that_is_told() -> None:
-    from subgame.bench.flop_subsets import quality
-    from subgame.bench.preflop_data import make
+    from flop_subsets import quality
+    from preflop_data import make
 
     equity = make()["flop_equity"].astype(np.float64)
     for size, each in subsets()["subsets"].items():

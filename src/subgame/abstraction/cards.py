@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,9 +28,10 @@ from subgame.abstraction.clustering import Clusters, Metric, cluster
 from subgame.abstraction.features import KINDS, features
 from subgame.abstraction.points import Points, points
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
-from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import BOARD_CARDS
+from subgame.games.holdem.sizes import STREETS
+from subgame.tree.files import replacing
 from subgame.tree.ranges.buckets import Buckets, check_not_merged
 from subgame.tree.ranges.tree import RangeTree
 
@@ -107,7 +107,7 @@ class Abstraction:
         head = {
             "format": FORMAT,
             "tree": self.buckets.tree.digest,
-            "game": str(self.buckets.tree.game),
+            "game": str(self.buckets.tree.game_name),
             "recipe": asdict(self.recipe),
             "quality": {name: asdict(each) for name, each in self.quality.items()},
         }
@@ -123,7 +123,9 @@ class Abstraction:
         except (ValueError, KeyError, OSError) as error:
             raise SubgameError(f"{path} is not a file of buckets: {error}.") from None
         if head.get("format") != FORMAT or head.get("tree") != tree.digest:
-            raise SubgameError(f"{path} has the buckets of {head.get('game')}, not of {tree.game}.")
+            raise SubgameError(
+                f"{path} has the buckets of {head.get('game')}, not of {tree.game_name}."
+            )
         quality = {name: Quality(**each) for name, each in head["quality"].items()}
         # Bucket -1 marks hands that nobody can hold; any number will do there.
         buckets = Buckets(tree, {name: np.maximum(of, 0) for name, of in maps.items()})
@@ -250,10 +252,8 @@ def _key(deck: Deck, cards: int, count: int, how: Recipe, showdown: int) -> str:
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
     """Write arrays to a file, which is there whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    made = path.with_name(f"{path.name}.{os.getpid()}.part")
-    with made.open("wb") as file:
+    with replacing(path) as new, new.open("wb") as file:
         np.savez_compressed(file, **arrays)
-    made.replace(path)
 
 
 def _by_texture(

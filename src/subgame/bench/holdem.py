@@ -28,10 +28,10 @@ import numpy as np
 import subgame as sg
 from subgame.bench.holdem_spots import REAL, SPOTS, Peer, Spot
 from subgame.errors import SubgameError, did_you_mean
-from subgame.solve.endgame import BYTES
 from subgame.solve.evaluate import value_of
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
+from subgame.spots.endgame import BYTES
 from subgame.tree.ranges.tree import RangeTree
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def whole(threads: int, tell: Callable[[str], None]) -> dict[str, Any]:
         "bandwidth": {threads: probe(threads)},
         "rows": [],
         "whole": {
-            "game": tree.game,
+            "game": tree.game_name,
             "threads": threads,
             "build_seconds": built,
             "seconds_per_iteration": spent / run.iteration,

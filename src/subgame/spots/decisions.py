@@ -1,0 +1,341 @@
+"""`Decision`: what a player does at one place of a solution, hand by hand, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from subgame.errors import SubgameError, brief
+from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.chips import number
+from subgame.games.holdem.ranges import Range, class_at
+from subgame.games.holdem.rules import Betting
+from subgame.games.holdem.sizes import STREETS
+from subgame.lazy import np
+from subgame.spots.lines import SEATS, Walk, action_name, line_text, share_of_pot
+from subgame.spots.tables import Table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from subgame.spots.browse import Explorer
+    from subgame.tree.ranges.tree import RangeTree
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """The strategy of one player's hands at one decision, on any street.
+
+    Axis h: the hands that the player can hold here, `hand_names`. EV, equity and EQR are computed
+    when they are first asked for; they are nan where the opponent never plays this line with a hand
+    that is possible together with the player's.
+    """
+
+    __repr__ = brief
+
+    explorer: Explorer = field(repr=False)
+    walk: Walk = field(repr=False)
+    actions: tuple[str, ...]  # the tree's names: f, c, r with the total on the street
+    hands: Ints  # [h] in the deck's order
+    probs: Floats  # [h, action]
+    reach: Floats  # [h] the player's range times their earlier action probabilities
+    chance: Floats  # [h] probability of each hand here, given both players' reach; sums to 1
+    ranges: tuple[Floats, Floats] = field(repr=False)  # [hand] the reach of both players here
+
+    # Where it is -----------------------------------------------------------------------------
+    @property
+    def tree(self) -> RangeTree:
+        """The tree of the solution."""
+        return self.explorer.tree
+
+    @property
+    def betting(self) -> Betting:
+        """The state of the betting."""
+        return self.walk.betting
+
+    @property
+    def board(self) -> tuple[int, ...]:
+        """The cards on the board."""
+        return self.walk.board
+
+    @property
+    def player(self) -> int:
+        """The acting player: 0 is out of position."""
+        return self.betting.player
+
+    @property
+    def line(self) -> str:
+        """The line that leads here, in short: ``c r50 c / 3c``."""
+        return line_text(self.tree.holdem, self.walk, short=True)
+
+    @property
+    def words(self) -> str:
+        """The same in words: ``check, bet 50, call 50 / 3c``."""
+        return line_text(self.tree.holdem, self.walk)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The actions in words: check, call 50, bet 50, raise to 150, all-in 200."""
+        return tuple(action_name(self.betting, action) for action in self.actions)
+
+    @cached_property
+    def hand_names(self) -> list[str]:
+        """[h] the names of the hands: AsAh."""
+        return [self.tree.holdem.deck.hand_name(hand) for hand in self.hands.tolist()]
+
+    @property
+    def lines(self) -> list[str]:
+        """[action] the line after each action."""
+        return [f"{self.line} {action}".strip() for action in self.actions]
+
+    # Numbers ---------------------------------------------------------------------------------
+    @property
+    def frequency(self) -> Floats:
+        """[action] how often the player takes it, over all hands."""
+        out: Floats = self.chance @ self.probs
+        return out
+
+    @cached_property
+    def line_frequency(self) -> float:
+        """How often the betting goes this way, given the cards that are dealt."""
+        from subgame.games.holdem.equity import possible
+
+        deck = self.tree.holdem.deck
+        free = deck.compatible(self.board)
+        first, second = (weights * free for weights in self.tree.holdem.weights())
+        every = float(first @ possible(deck, second))
+        here = float(self.ranges[0] @ possible(deck, self.ranges[1]))
+        return here / every if every > 0 else float("nan")
+
+    @cached_property
+    def _values(self) -> tuple[Floats, tuple[Floats, Floats]]:
+        return self.explorer.values(self.walk, list(self.ranges))
+
+    @cached_property
+    def _equities(self) -> tuple[Floats, Floats]:
+        return self.explorer.equities(self.board, list(self.ranges))
+
+    @cached_property
+    def action_ev(self) -> Floats:
+        """[h, action] the EV of each action with each hand, in chips; folding is 0."""
+        return self._values[0][self.hands]
+
+    @cached_property
+    def hand_ev(self) -> Floats:
+        """[h] the EV of each hand, in chips."""
+        return self._values[1][self.player][self.hands]
+
+    @cached_property
+    def hand_equity(self) -> Floats:
+        """[h] the equity of each hand, from 0 to 1."""
+        return self._equities[self.player][self.hands]
+
+    @property
+    def ev(self) -> tuple[float, float]:
+        """The EV of both players here, in chips; they add up to the pot."""
+        one, two = (self._mean(p, self._values[1][p]) for p in (0, 1))
+        return one, two
+
+    @property
+    def equity(self) -> tuple[float, float]:
+        """The equity of both players here, from 0 to 1; they add up to 1."""
+        one, two = (self._mean(p, self._equities[p]) for p in (0, 1))
+        return one, two
+
+    def spread(self, p: int, points: int = 50) -> dict[str, Floats]:
+        """[point] EV and equity over player `p`'s range here, from its weakest hands to its best.
+
+        The range is cut into as many equal parts as there are points; each value is that of the
+        hand in the middle of a part. It is empty if the range is.
+        """
+        likely = self._likely(p)
+        found = {}
+        for name, values in (("ev", self._values[1][p]), ("equity", self._equities[p])):
+            some = np.flatnonzero((likely > 0) & ~np.isnan(values))
+            order = some[np.argsort(values[some], kind="stable")]
+            below = likely[order].cumsum()
+            middles = (np.arange(points) + 0.5) / points * likely[order].sum()
+            at = np.minimum(np.searchsorted(below, middles), max(len(order) - 1, 0))
+            found[name] = values[order][at] if len(order) else values[order]
+        return found
+
+    def _likely(self, p: int) -> Floats:
+        """[hand] how likely player `p` holds each hand here, up to a factor."""
+        from subgame.games.holdem.equity import possible
+
+        out: Floats = self.ranges[p] * possible(self.tree.holdem.deck, self.ranges[1 - p])
+        return out
+
+    def _mean(self, p: int, values: Floats) -> float:
+        """A mean over player `p`'s range here."""
+        likely = self._likely(p)
+        some = likely > 0
+        return float(likely[some] @ values[some] / likely.sum()) if some.any() else float("nan")
+
+    # Tables ----------------------------------------------------------------------------------
+    def table(self) -> dict[str, dict[str, float]]:
+        """Hand -> action -> probability, for the hands that the player can hold here."""
+        return {
+            self.hand_names[h]: dict(zip(self.actions, self.probs[h].tolist(), strict=True))
+            for h in np.flatnonzero(self.reach > 0).tolist()
+        }
+
+    def hand_table(self, only: str = "", *, values: bool = True) -> Table:
+        """One row per hand: class, weight, chance, EV, equity, EQR; frequency and EV by action.
+
+        `only` keeps a hand (``AhKh``), a class (``AKs``, ``AK``) or a range (``77+,AK``). Without
+        `values` the rows have only frequencies, which takes no time.
+        """
+        chosen = hands_in(self.tree.holdem.deck, only)[self.hands] & (self.reach > 0)
+        return Table(self._row(np.array([h]), values) for h in np.flatnonzero(chosen).tolist())
+
+    def class_table(self, only: str = "", *, values: bool = True) -> Table:
+        """One row per class of hands (AKs), as `hand_table`; numbers are means over the class."""
+        deck = self.tree.holdem.deck
+        chosen = hands_in(deck, only)[self.hands] & (self.reach > 0)
+        of = class_of(deck)[self.hands]
+        rows = Table()
+        for k, name in enumerate(class_names(deck)):
+            inside = np.flatnonzero(chosen & (of == k))
+            if len(inside):
+                row = self._row(inside, values)
+                rows.append({"class": name, **{key: row[key] for key in list(row)[2:]}})
+        return rows
+
+    def action_table(self, *, values: bool = True) -> Table:
+        """One row per action: its name, size, frequency, EV, and the line after it."""
+        rows = Table()
+        for a, action in enumerate(self.actions):
+            row: dict[str, Any] = {"action": action, "name": self.names[a]}
+            if action[0] == "r":
+                row["of_pot"] = share_of_pot(self.betting, action)
+            row["frequency"] = float(self.frequency[a])
+            if values:
+                taken = self.chance * self.probs[:, a]
+                row["ev"] = _weighted(taken, self.action_ev[:, a])
+                row["equity"] = _weighted(taken, self.hand_equity)
+                row["ev_if_always"] = _weighted(self.chance, self.action_ev[:, a])
+            rows.append({**row, "line": self.lines[a]})
+        return rows
+
+    def range_table(self, p: int) -> Table:
+        """One row per hand of player `p`'s range here, also of the one who waits: EV and equity."""
+        likely, deck = self._likely(p), self.tree.holdem.deck
+        total = likely.sum() or 1.0
+        return Table(
+            {
+                "hand": deck.hand_name(hand),
+                "weight": float(self.ranges[p][hand]),
+                "chance": float(likely[hand] / total),
+                "ev": float(self._values[1][p][hand]),
+                "equity": float(self._equities[p][hand]),
+            }
+            for hand in np.flatnonzero(self.ranges[p] > 0).tolist()
+        )
+
+    def _row(self, at: Ints, values: bool) -> dict[str, Any]:
+        """The row of some hands, as means weighted by how likely they are."""
+        likely = self.chance[at] if self.chance[at].sum() > 0 else self.reach[at]
+        hand = self.hand_names[int(at[0])]
+        classes = class_names(self.tree.holdem.deck)
+        row: dict[str, Any] = {
+            "hand": hand,
+            "class": classes[int(class_of(self.tree.holdem.deck)[self.hands[at[0]]])],
+            "weight": float(self.reach[at].mean()),
+            "chance": float(self.chance[at].sum()),
+        }
+        if values:
+            ev, equity = (_weighted(likely, x[at]) for x in (self.hand_ev, self.hand_equity))
+            row |= {"ev": ev, "equity": equity, "eqr": self._eqr(ev, equity)}
+        for a, name in enumerate(self.names):
+            row[name] = _weighted(likely, self.probs[at, a])
+            if values:
+                row[f"{name} ev"] = _weighted(likely, self.action_ev[at, a])
+        return row
+
+    def _eqr(self, ev: float, equity: float) -> float:
+        """How much of the equity is won as EV; nan where there is none but rounding."""
+        return ev / (equity * float(self.betting.pot)) if equity > 1e-9 else float("nan")
+
+    def _repr_html_(self) -> str:
+        """The grid of hand classes, for notebooks."""
+        from subgame.spots.hand_classes import as_html
+
+        return as_html(self)
+
+    def as_dict(self, only: str = "", *, values: bool = True) -> dict[str, Any]:
+        """Everything about the decision as plain data, which JSON can hold."""
+        deck, betting = self.tree.holdem.deck, self.betting
+        found: dict[str, Any] = {
+            "line": self.line,
+            "words": self.words,
+            "street": STREETS[betting.street],
+            "board": deck.name(self.board),
+            "player": SEATS[self.player],
+            "pot": number(betting.pot),
+            "to_call": betting.to_call,
+            "behind": list(betting.behind),
+            "reach": self.line_frequency,
+        }
+        if values:
+            found["ev"], found["equity"] = list(self.ev), list(self.equity)
+            found["eqr"] = [self._eqr(*each) for each in zip(self.ev, self.equity, strict=True)]
+        found["actions"] = list(self.action_table(values=values))
+        found["hands"] = list(self.hand_table(only, values=values))
+        found["classes"] = list(self.class_table(only, values=values))
+        return found
+
+
+def _weighted(weights: Floats, values: Floats) -> float:
+    """A mean over the values that are known; nan if there are none."""
+    some = (weights > 0) & ~np.isnan(values)
+    total = weights[some].sum()
+    return float(weights[some] @ values[some] / total) if total > 0 else float("nan")
+
+
+def hands_in(deck: Deck, only: str) -> NDArray[np.bool_]:
+    """[hand] whether a hand is in the text of a hand, class or range; all if it is empty."""
+    check_hands(deck, only)
+    if not only.strip():
+        return np.ones(deck.num_hands, dtype=np.bool_)
+    return np.asarray(Range.parse(only, deck).weights > 0)
+
+
+def check_hands(deck: Deck, only: str) -> None:
+    """Raise an error if `hands_in` cannot read the text."""
+    try:
+        if only.strip():
+            Range.check(only, deck)
+    except SubgameError as error:
+        raise SubgameError(
+            f"Hands are named as a hand (AhKh), a class (AKs) or a range: {error.sentence}"
+        ) from None
+
+
+def class_names(deck: Deck) -> list[str]:
+    """The classes of hands, row by row of the grid: AA, AKs, AQs … AKo, KK …
+
+    >>> from subgame.games.holdem.cards import DECK
+    >>> class_names(DECK)[:3], class_names(DECK)[13], len(class_names(DECK))
+    (['AA', 'AKs', 'AQs'], 'AKo', 169)
+    """
+    return [name for name, _ in _classes(deck)]
+
+
+@lru_cache(maxsize=8)
+def class_of(deck: Deck) -> Ints:
+    """[hand] the number of its class in `class_names`."""
+    out = np.zeros(deck.num_hands, dtype=np.int64)
+    for k, (_, hands) in enumerate(_classes(deck)):
+        out[hands] = k
+    return out
+
+
+@lru_cache(maxsize=8)
+def _classes(deck: Deck) -> list[tuple[str, Ints]]:
+    ranks = range(deck.num_ranks - 1, -1, -1)
+    return [class_at(deck, row, column) for row in ranks for column in ranks]

@@ -1,0 +1,75 @@
+"""A decision by classes of hands: the squares of the grid, and the colour of each action."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from subgame.games.holdem.ranges import class_at
+from subgame.show.grid import ALL_IN, BETS, CALL, FOLD, Rgb, Square, blend, grid, legend
+from subgame.show.html import block
+from subgame.spots.lines import SEATS, is_all_in
+
+if TYPE_CHECKING:
+    from subgame.spots.decisions import Decision
+    from subgame.spots.preflop import PreflopDecision
+
+
+class Look(NamedTuple):
+    """How one action is shown."""
+
+    colour: Rgb
+    letter: str  # shown where there are no colours
+
+
+def looks(decision: Decision | PreflopDecision) -> list[Look]:
+    """Colour and letter of each action."""
+    bets = [a for a in decision.actions if a[0] == "r" and not is_all_in(decision.betting, a)]
+    shown = []
+    for action in decision.actions:
+        if action == "f":
+            shown.append(Look(FOLD, "f"))
+        elif action == "c":
+            shown.append(Look(CALL, "c" if decision.betting.to_call else "x"))
+        elif action in bets:
+            at = bets.index(action)
+            share = at / (len(bets) - 1) if len(bets) > 1 else 0.5
+            shown.append(Look(blend(*BETS, share), str(at + 1) if at < 9 else "9"))
+        else:
+            shown.append(Look(ALL_IN, "a"))
+    return shown
+
+
+def squares(decision: Decision) -> list[list[Square]]:
+    """The grid: pairs on the diagonal, suited hands above it, offsuit hands below.
+
+    Weights are shares of the largest one.
+    """
+    deck = decision.tree.holdem.deck
+    free, held = deck.compatible(decision.board), decision.hands
+    reach, chance = np.zeros(deck.num_hands), np.zeros(deck.num_hands)
+    probs = np.zeros((deck.num_hands, len(decision.actions)))
+    reach[held], chance[held], probs[held] = decision.reach, decision.chance, decision.probs
+    ranks = range(deck.num_ranks - 1, -1, -1)
+    out: list[list[Square]] = []
+    for row in ranks:
+        out.append([])
+        for column in ranks:
+            name, hands = class_at(deck, row, column)
+            hands = hands[free[hands]]
+            likely = float(chance[hands].sum())
+            mix = chance[hands] @ probs[hands] / likely if likely > 0 else np.zeros(probs.shape[1])
+            weight = float(reach[hands].mean()) if likely > 0 else 0.0
+            out[-1].append(Square(name, weight, mix.tolist()))
+    fullest = max(square.weight for line in out for square in line) or 1.0
+    return [[each._replace(weight=each.weight / fullest) for each in line] for line in out]
+
+
+def as_html(decision: Decision, picture: str = "") -> str:
+    """The decision for notebooks: the grid, or another picture, and how often actions are taken."""
+    colours = [look.colour for look in looks(decision)]
+    where = f"after {decision.words}" if decision.words else "at the root"
+    title = f"{SEATS[decision.player].upper()} {where}"
+    drawn = picture or grid(squares(decision), colours, title)
+    return block(title, drawn, legend(decision.names, colours, decision.frequency.tolist()))

@@ -1,0 +1,240 @@
+"""Reports over many flops: each is solved, and becomes one row of frequencies, EV and equity.
+
+A report goes on where it stopped: every row is written to a log at once. The flops can be solved by
+any executor of `concurrent.futures`.
+
+    >>> import subgame as sg
+    >>> def game(flop):
+    ...     return sg.holdem.endgame(flop, 20, 10, ("AA,KQs", "QQ,JTs"), "a / cap 1")
+    >>> report = flop_report([Flop("AhKd2c", 4), Flop("8h8d7h", 1)], game, target=20)
+    >>> report.column("flop"), [round(row["oop check"] + row["oop all-in 10"], 3) for row in report]
+    (['AhKd2c', '8h8d7h'], [1.0, 1.0])
+    >>> round(weighted_mean(report)["equity_oop"], 3)
+    0.876
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from subgame.games.holdem.game import Holdem
+from subgame.solve.schedule import parse
+from subgame.solve.solver import Run, begin, drive
+from subgame.solve.workers import result_in
+from subgame.spots.endgame import Endgame, memory_needed
+from subgame.spots.flops import Flop, texture
+from subgame.spots.runouts import decision_row
+from subgame.spots.tables import Table
+from subgame.tree.compile import compile
+from subgame.tree.log import Kind, Log, read, read_whole
+from subgame.tree.ranges.tree import Merge, RangeTree, range_tree
+
+SCHEDULE = "hs-dcfr"
+LINES = ("", "c")
+"""The decisions of a row: the first of each player."""
+USUAL = 110
+"""Iterations to 0.5 % of the pot, as in ``subgame bench holdem`` (flop-a); five times the accuracy
+takes about four times as many."""
+Progress = Callable[[int, int, dict[str, Any]], None]
+
+
+class Task(NamedTuple):
+    """A flop to solve; it can be sent to another process."""
+
+    flop: Flop
+    game: Holdem
+    target: float  # per cent of the pot
+    threads: int | None
+    lines: tuple[str, ...]
+    device: str | None = None
+
+
+def flop_row(task: Task, tree: RangeTree | None = None) -> dict[str, Any]:
+    """Solve a flop, whose `tree` may be compiled already; its row."""
+    began, pot = time.perf_counter(), float(task.game.start().pot)
+    tree = tree or _tree(task.game, task.device)
+    target, where = task.target * pot / 100, (task.threads, task.device)
+    run, limits = begin(tree, SCHEDULE, target=target, threads=where[0], device=where[1])
+    stopped = drive(run, limits)
+    if stopped == "interrupted":
+        raise KeyboardInterrupt  # a flop that was not solved is no row
+    if stopped == "stalled" and run.best is not None:  # the last average need not be the best
+        solved, left = Endgame.of(run.best, *where), run.evaluate(run.best.probs).mean
+    else:
+        run.release()
+        solved = Endgame.of_run(run, 1 if task.lines == LINES else None, *where)
+        left = run.curve[-1].exploitability
+    row: dict[str, Any] = {
+        "flop": task.flop.name,
+        "weight": task.flop.weight,
+        **texture(task.game.board, task.game.deck),
+        **{f"ev_{seat}": ev for seat, ev in zip(("oop", "ip"), solved.ev, strict=True)},
+        **{f"equity_{seat}": e for seat, e in zip(("oop", "ip"), solved.equity, strict=True)},
+    }
+    for line in task.lines:
+        here = solved.decision(line)
+        seat = ("oop", "ip")[here.player]
+        after = "" if line in LINES else f"after {here.words}: "
+        row |= decision_row(here, f"{after}{seat} ", values=False)
+    return row | {
+        "exploitability_percent": 100 * max(left, 0) / pot,
+        "iterations": run.iteration,
+        "seconds": time.perf_counter() - began,
+    }
+
+
+def _tree(game: Holdem, device: str | None) -> RangeTree:
+    """A spot compiled; only the CPU merges hands."""
+    merge: Merge = True if device in (None, "cpu") else "boards"
+    return range_tree(compile(game, memory_limit=None, merge=merge))
+
+
+def flop_report(
+    flops: Sequence[Flop],
+    game: Callable[[str], Holdem],
+    *,
+    target: float = 0.5,
+    threads: int | None = None,
+    device: str | None = None,
+    lines: Sequence[str] = LINES,
+    log: str | Path | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> Table:
+    """Solve every flop to `target` per cent of the pot; one row each, in the order of the flops.
+
+    `game` makes the spot of a flop, as `sg.holdem.endgame` does. With `log` each row is appended to
+    that file, and a later call with the same spots takes them from there. `executor` solves several
+    flops at once (`concurrent.futures.ProcessPoolExecutor`, or Dask's); give `threads` then, so
+    that they do not take each other's cores. `progress` is told how many flops of how many are
+    done, and the row. `device` is as in `subgame.solve`.
+    """
+    head = head_of(flops, game, target, lines)
+    with nullcontext() if log is None else Log(log, REPORT, head, sync=True) as kept:
+        rows = {} if kept is None else {row["flop"]: row for row in kept.records}
+        missing = [flop for flop in flops if flop.name not in rows]
+        tasks = (
+            Task(flop, game(flop.name), target, threads, tuple(lines), device) for flop in missing
+        )
+        for row in _solved(tasks, executor):
+            rows[row["flop"]] = row
+            if kept is not None:
+                kept.append([row])
+            if progress is not None:
+                progress(len(rows), len(flops), row)
+    return Table(rows[flop.name] | {"weight": flop.weight} for flop in flops)
+
+
+def _solved(tasks: Iterable[Task], executor: Executor | None) -> Iterable[dict[str, Any]]:
+    """The rows as they are done."""
+    if executor is None:
+        yield from _in_turn(iter(tasks))
+        return
+    waiting: set[Future[dict[str, Any]]] = set()
+    most = 2 * (getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
+    for task in tasks:
+        waiting.add(executor.submit(flop_row, task))
+        if len(waiting) >= most:
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            yield from (result_in(each) for each in done)
+    while waiting:
+        done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+        yield from (result_in(each) for each in done)
+
+
+def _in_turn(tasks: Iterator[Task]) -> Iterable[dict[str, Any]]:
+    """The rows one by one. While a device solves a flop, the tree of the next is compiled."""
+
+    def compiled() -> tuple[Task, RangeTree | None] | None:
+        task = next(tasks, None)
+        if task is None:
+            return None
+        return task, None if task.device in (None, "cpu") else _tree(task.game, task.device)
+
+    with ThreadPoolExecutor(1) as host:
+        found = compiled()
+        while found is not None:
+            ahead = host.submit(compiled)
+            yield flop_row(*found)
+            found = ahead.result()
+
+
+REPORT = Kind(
+    "report",
+    "subgame report",
+    fields=("flop",),
+    once=("flop",),
+    goes_on="The report goes on; rows that the log lacks are lost if it is stopped.",
+)
+"""Logs of reports: the first line says of what, each other one is a row."""
+
+
+def head_of(
+    flops: Sequence[Flop], game: Callable[[str], Holdem], target: float, lines: Sequence[str]
+) -> dict[str, Any]:
+    """What the first line of a report's log says."""
+    first = flops[0].name
+    return {"first": first, "game": str(game(first)), "target": target, "lines": list(lines)}
+
+
+def logged(path: str | Path) -> Table:
+    """The rows that a log has so far, in the order in which they were solved."""
+    begun = Path(path).stat().st_size > 0
+    return Table(read_whole(path, REPORT)[1] if begun else ())
+
+
+class Quote(NamedTuple):
+    """What a report needs."""
+
+    memory: int  # bytes for one flop
+    seconds: float  # for all flops, one after another
+
+
+def check_log(
+    log: str | Path | None,
+    flops: Sequence[Flop],
+    game: Callable[[str], Holdem],
+    target: float,
+    lines: Sequence[str] = LINES,
+) -> int:
+    """How many flops a log has already; an error if it is the log of another report."""
+    if log is None:
+        return 0
+    rows = read(Path(log), REPORT, head_of(flops, game, target, lines))[1]
+    done = {row["flop"] for row in rows}
+    return sum(flop.name in done for flop in flops)
+
+
+def quote(
+    flops: Sequence[Flop], game: Callable[[str], Holdem], target: float, device: str | None = None
+) -> Quote:
+    """An estimate from three iterations on the first flop."""
+    began = time.perf_counter()
+    tree = _tree(game(flops[0].name), device)
+    run = Run(tree, parse(SCHEDULE), device=device)
+    run.advance(1)
+    run.measure()
+    built = time.perf_counter() - began
+    before = time.perf_counter()
+    run.advance(2)
+    each = (time.perf_counter() - before) / 2
+    iterations = USUAL * (0.5 / target) ** 0.8
+    return Quote(memory_needed(tree, SCHEDULE), len(flops) * (built + iterations * each))
+
+
+def weighted_mean(rows: Iterable[dict[str, Any]]) -> dict[str, float]:
+    """The mean of every column of numbers, weighted by the flops' weights."""
+    table = Table(rows)
+    total = sum(table.column("weight"))
+    skipped = ("weight", "seconds", "iterations")
+    return {
+        name: sum(row["weight"] * row.get(name, 0.0) for row in table) / total
+        for name in table.columns
+        if name not in skipped and all(isinstance(row.get(name, 0.0), int | float) for row in table)
+    }
