@@ -176,6 +176,14 @@ def copy_rows(f: BettingTree, b: BoardArrays, u: int, p: int, place: int, s: Scr
         store(s.rows, into + row * boards * wide, load(s.value, row * LANES, s.value[0]))
 
 
+@small
+def gain(f: BettingTree, sp: int, k: int, values: Any, into: Numbers) -> None:
+    """Add the values at leaf `k` of a street, which padding does not have."""
+    if k < f.roots[sp // 2 + 1]:
+        row = f.leaf_row[f.leaf_at[sp] + k] * LANES
+        store(into, row, load(into, row, into[0]) + values)
+
+
 @part
 def settle(w: Sweep, u: int, s: Scratch, me: int, threads: int) -> None:
     """The traverser's values up through a board."""
@@ -205,14 +213,13 @@ def settle(w: Sweep, u: int, s: Scratch, me: int, threads: int) -> None:
                         e = win(f, e, last, q + 1, four[1], s.value)
                         e = win(f, e, last, q + 2, four[2], s.value)
                         e = win(f, e, last, q + 3, four[3], s.value)
+        paid = s.paid_at[street] + place * below
         for k in range(0, below, 4):
-            for h in range(0, LANES, 4):
-                paid = s.paid_at[street] + (place + h) * below + k
-                gather(s.paid, paid, paid + below, paid + 2 * below, paid + 3 * below, s.block, h)
-            for j in range(k, min(k + 4, f.roots[street + 1])):
-                row = f.leaf_row[f.leaf_at[sp] + j] * LANES
-                more = load(s.block, (j - k) * LANES, like)
-                store(s.value, row, load(s.value, row, like) + more)
+            four = columns(s.paid, paid + k, below)
+            gain(f, sp, k, four[0], s.value)
+            gain(f, sp, k + 1, four[1], s.value)
+            gain(f, sp, k + 2, four[2], s.value)
+            gain(f, sp, k + 3, four[3], s.value)
         if w.mode == LEARN:
             learn(f, sp, w.mine, at, s)
         else:

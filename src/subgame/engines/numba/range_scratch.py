@@ -19,7 +19,7 @@ Numbers = NDArray[Any]  # float32 or float64
 NOBODY, THEIRS, BOTH, OWN = 0, 1, 2, 3
 """Whose averages a sweep updates. It computes the opponent's reach anyway, which is what the next
 sweep of the opponent would add; for the traverser's reach it must go down once more."""
-PRIVATE = ("reach", "value", "block", "sums")
+PRIVATE = ("reach", "value", "sums")
 """The fields of which every thread has its own array, even where threads share a board."""
 
 
@@ -35,7 +35,6 @@ class Scratch(NamedTuple):
 
     reach: Numbers  # [row, LANES] of one tile
     value: Numbers  # [row, LANES] of one tile
-    block: Numbers  # one transposed chunk of a tile
     sums: Numbers  # [card, LANES]
     lanes: Numbers  # [chunk, place, LANES] the opponent's reach
     shown: Numbers  # [chunk, place, LANES] values at showdowns
@@ -157,7 +156,6 @@ class Workers:
         return Scratch(
             reach=zeros(rows, dtype),
             value=zeros(rows, dtype),
-            block=zeros(LANES * LANES, dtype),
             sums=zeros(self.tree.num_cards * LANES, dtype),
             lanes=zeros(lanes, dtype),
             shown=zeros(lanes, dtype),

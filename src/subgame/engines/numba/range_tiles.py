@@ -147,10 +147,11 @@ def ahead_of(f: BettingTree, sp: int) -> int:
 
 
 @small
-def fetch(numbers: Stored, e: int, n: int) -> None:
-    """Start to bring the numbers of a decision with `n` actions into the cache."""
-    for k in range(e, e + n * LANES, LANES):
-        prefetch(numbers, k)
+def fetch(numbers: Stored, e: int, far: int, n: int) -> None:
+    """Start to bring the numbers of `n` actions that are `far` behind `e` into the cache."""
+    if far > 0:
+        for k in range(n):
+            prefetch(numbers, e + far + k * LANES)
 
 
 @part
@@ -179,11 +180,8 @@ def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
     for i in range(f.infoset_at[sp], f.infoset_at[sp + 1]):
         n, to = f.actions[i], f.first[i] * LANES
         here, e = load(reach, f.parent[i] * LANES, like), at + to
-        if far > 0:
-            fetch(weights, e + far, n)
-            if kept:
-                fetch(average, e + far, n)
         if n == 2 and plain:
+            fetch(weights, e, far, 2)
             a = larger(recall(weights, scale, e, like), zero)
             b = larger(recall(weights, scale, e + LANES, like), zero)
             share, even = shares(a + b, 2)
@@ -191,10 +189,12 @@ def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
             store(reach, to, a)
             store(reach, to + LANES, b)
             if kept:
+                fetch(average, e, far, 2)
                 add(average, weigh, e, fade, a, seed)
                 add(average, weigh, e + LANES, fade, b, seed)
             continue
         if n == 3 and plain:
+            fetch(weights, e, far, 3)
             a = larger(recall(weights, scale, e, like), zero)
             b = larger(recall(weights, scale, e + LANES, like), zero)
             c = larger(recall(weights, scale, e + 2 * LANES, like), zero)
@@ -205,10 +205,14 @@ def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
             store(reach, to + LANES, b)
             store(reach, to + 2 * LANES, c)
             if kept:
+                fetch(average, e, far, 3)
                 add(average, weigh, e, fade, a, seed)
                 add(average, weigh, e + LANES, fade, b, seed)
                 add(average, weigh, e + 2 * LANES, fade, c, seed)
             continue
+        fetch(weights, e, far, n)
+        if kept:
+            fetch(average, e, far, n)
         share, even = shares_of(m, e, n)
         least, free = splat(ahead[9], like), splat(1 - n * ahead[9], like)
         for k in range(n):
@@ -248,9 +252,8 @@ def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
     for i in range(f.infoset_at[sp + 1] - 1, f.infoset_at[sp] - 1, -1):
         n, to, up = f.actions[i], f.first[i] * LANES, f.parent[i] * LANES
         e = at + to
-        if far > 0:
-            fetch(weights, e + far, n)
         if n == 3 and plain:
+            fetch(weights, e, far, 3)
             x, y = recall(weights, scale, e, like), recall(weights, scale, e + LANES, like)
             z = recall(weights, scale, e + 2 * LANES, like)
             u, v, w = larger(x, zero), larger(y, zero), larger(z, zero)
@@ -265,6 +268,7 @@ def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
             store(value, up, load(value, up, like) + mean)
             continue
         if n == 2 and plain:
+            fetch(weights, e, far, 2)
             x, y = recall(weights, scale, e, like), recall(weights, scale, e + LANES, like)
             u, v = larger(x, zero), larger(y, zero)
             share, even = shares(u + v, 2)
@@ -274,6 +278,7 @@ def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
             learn_from(player, e + LANES, y, b - mean, rates)
             store(value, up, load(value, up, like) + mean)
             continue
+        fetch(weights, e, far, n)
         mean = played(m, e, n, value, to)
         least, total = splat(rates[9], like), splat(0.0, like)
         for k in range(n):
