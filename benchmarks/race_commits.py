@@ -5,8 +5,8 @@
 OLD and NEW are folders of checkouts. Every solve is a process of its own, which imports the package
 from one of them. Times are CPU times of the process, and minima over the rounds. A time to a target
 counts iterations only: exploitability is measured after every fifth one, outside of the clock.
-Names of spots are those of `subgame bench holdem`; ``NAME:N`` runs N iterations without targets, and
-gives the CPU time of all of them, and the fastest. A checkout may be slower in later iterations.
+Names of spots are those of `subgame bench holdem`; ``NAME:N`` runs N iterations without targets. It
+gives the CPU time of all of them and that of the fastest, because later iterations may be slower.
 """
 
 from __future__ import annotations
