@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 import subgame as sg
 from oracle import Oracle, Profile
-from subgame.refine.decompose import SequenceCompact
-from subgame.refine.depth.limit import DepthLimited
-from subgame.refine.subgame import SequenceSubgame, Subgame
+from subgame.refine.sequence.decompose import SequenceCompact
+from subgame.refine.sequence.limit import DepthLimited
+from subgame.refine.sequence.subgames import SequenceSubgame
+from subgame.refine.subgame import Subgame
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 
 SMALL = [

@@ -14,10 +14,11 @@ import pytest
 
 import subgame as sg
 from subgame.games.holdem.cards import Deck
-from subgame.refine.depth.continuations import biased
+from subgame.refine.answers import Method
+from subgame.refine.continuations import biased
 from subgame.refine.gadgets import TECHNIQUES, Gadget
-from subgame.refine.nested.nest import Method, Nested
-from subgame.refine.refine import Refinement
+from subgame.refine.verbs.nest import Nested
+from subgame.refine.verbs.refine import Refinement
 
 DECK = Deck("9TJQKA", "hs")
 BOARD = "Qs 9h Th Ks"

@@ -13,12 +13,13 @@ import subgame as sg
 from helpers import cfr_d, tree_of
 from subgame.engines.factory import engine
 from subgame.games.holdem.cards import Deck
-from subgame.refine.decompose import SequenceCompact, compact, roots_below, trunk_of
-from subgame.refine.decompose_ranges import RangeCompact
 from subgame.refine.gadgets import Maxmargin, Resolve, Unsafe
-from subgame.refine.payoffs import Trunk
-from subgame.refine.programs import program
-from subgame.refine.subgame import combine, sequence_subgames
+from subgame.refine.ranges.decompose import RangeCompact
+from subgame.refine.sequence.decompose import SequenceCompact, roots_below, trunk_of
+from subgame.refine.sequence.programs import program
+from subgame.refine.sequence.subgames import sequence_subgames
+from subgame.refine.subgame import Trunk, combine
+from subgame.refine.verbs.decompose import compact
 from subgame.solve.cfr import Cfr
 from subgame.tree.files import read_tensors, write_tensors
 

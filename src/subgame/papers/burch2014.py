@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 import subgame as sg
 from subgame.refine.compact import Compact
-from subgame.refine.gadget_game import gadget_form
 from subgame.refine.gadgets import Gadget
-from subgame.refine.subgame import SequenceSubgame
+from subgame.refine.sequence.gadget_game import gadget_form
+from subgame.refine.sequence.subgames import SequenceSubgame
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Run
 from subgame.tree.parts import embed, places

@@ -34,7 +34,7 @@ from subgame.games.leduc import LeducRanks
 from subgame.papers.burch2014 import AT, Resolving, doubling
 from subgame.papers.report import Found, Progress, panel, row, series
 from subgame.refine.compact import Compact
-from subgame.refine.decompose import SequenceCompact
+from subgame.refine.sequence.decompose import SequenceCompact
 from subgame.tree.log import Kind, Log
 
 FIELDS = ("trunk", "subgame", "exploitability", "resolve", "cpu_seconds")

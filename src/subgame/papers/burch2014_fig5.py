@@ -36,8 +36,9 @@ from subgame.engines.factory import engine
 from subgame.games.leduc import LeducAbstract
 from subgame.papers.burch2014 import AT, Resolving, doubling
 from subgame.papers.report import Found, Progress, panel, row, series
-from subgame.refine.decompose import compact_histories
-from subgame.refine.subgame import SequenceSubgame, Subgame
+from subgame.refine.sequence.decompose import compact_histories
+from subgame.refine.sequence.subgames import SequenceSubgame
+from subgame.refine.subgame import Subgame
 from subgame.solve.evaluate import head_to_head as value_between
 from subgame.solve.lp import Floats, constraints, maximin
 from subgame.solve.schedule import parse
@@ -121,13 +122,14 @@ def _vertex(coarse: SequenceTree, rng: np.random.Generator) -> sg.Strategy:
     """The equilibrium whose plans weigh most, by a random weight of every sequence."""
     run = engine(coarse)
 
-    def plan(p: int) -> Floats:
+    def best(p: int) -> Floats:
         size, reach = coarse.players[p].num_sequences, coarse.players[1 - p].reach
         between, prefer = (np.zeros(size), np.ones(size)), rng.uniform(0, WEIGHT, size)
         solution = maximin(coarse.game_name, constraints(coarse, p), reach, between, prefer=prefer)
-        return np.maximum(solution.x[:size], 0)
+        plan: Floats = np.maximum(solution.x[:size], 0)
+        return plan
 
-    return sg.Strategy(coarse, both(lambda p: run.behaviour(p, plan(p))))
+    return sg.Strategy(coarse, both(lambda p: run.behaviour(p, best(p))))
 
 
 def _trial(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Self, Unpack
@@ -18,11 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.arrays import Floats
+from subgame.engines.contract import Engine
 from subgame.errors import DAMAGED, SubgameError, brief, did_you_mean
+from subgame.refine.behind import RefineOptions, Solving, solve_gadget
 from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
 from subgame.refine.gadgets import technique as technique_named
-from subgame.refine.solve_gadget import RefineOptions, Solving, solve_gadget
 from subgame.refine.subgame import At, Subgame
+from subgame.solve.cfr import Cfr
 from subgame.solve.options import check_options, made_of, with_options
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import whole_solves
@@ -31,6 +33,8 @@ from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
 
 FORMAT = "subgame-compact-1"
+
+
 Tensors = Mapping[str, NDArray[Any]]
 
 
@@ -192,3 +196,30 @@ class CfrD:
             "subgame_iterations": self.subgame_iterations,
             "seconds": time.perf_counter() - began,
         }
+
+
+TRACE = 1e-12
+"""Reach that is left where the trunk never comes, see `decompose`."""
+
+
+def fresh_values(
+    run: Engine,
+    reach: Sequence[Floats],
+    schedule: Schedule,
+    iterations: int,
+    held: Sequence[Floats] | tuple[float, float] = (1.0, 1.0),
+) -> tuple[Floats, Floats]:
+    """[root, infoset] both players' values in a fresh solution, from their reach at the roots.
+
+    Averages are weighted by own reach; where the trunk never comes a trace of it keeps the average
+    a counterfactual best response there too, as CFR-D requires. `held` is 0 where there is no hand.
+    """
+    one, two = (np.maximum(reach[p], TRACE) * held[p] for p in (0, 1))
+    cfr = Cfr(
+        run, predictive=schedule.predictive, alternating=schedule.alternating, reach=(one, two)
+    )
+    cfr.advance(schedule.discounts(1, iterations + 1), 1)
+    sigma = [run.behaviour(p, cfr.pair[p].average) for p in (0, 1)]
+    plans = [run.plan(p, sigma[p], reach[p]) for p in (0, 1)]
+    first, second = (run.values(p, sigma[p], plans[1 - p]).roots for p in (0, 1))
+    return first, second
