@@ -14,9 +14,9 @@ CORE := tests/engines tests/solve tests/tree tests/games tests/test_oracle.py
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 PYTEST_ARGS ?=
 
-.PHONY: help test lint demo bench docs dist smoke oldest newest venv clean
+.PHONY: help test test-elsewhere lint demo bench docs dist smoke oldest newest venv clean
 help: ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
 venv: $(DEV) ## the environment for development in .venv (EXTRAS=gpu adds PyTorch)
 $(BIN)/python:
@@ -37,13 +37,13 @@ $(DOCS): pyproject.toml constraints.txt | $(BIN)/python
 
 lint: venv ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
-	$(BIN)/ruff format --check src tests tools
+	$(BIN)/ruff format --check src tests tools benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 test: venv ## everything that must hold: lint, types, imports, tests, doctests
 	@# In a fresh clone Numba compiles its kernels, for about a minute: meanwhile, the checks.
-	@$(BIN)/python tests/compile_kernels.py >/dev/null 2>&1 & compiling=$$!; \
+	@$(BIN)/python tools/compile_kernels.py >/dev/null 2>&1 & compiling=$$!; \
 	$(MAKE) --no-print-directory lint; checked=$$?; wait $$compiling; exit $$checked
 	@$(BIN)/python -c "import torch" 2>/dev/null || echo "PyTorch is not installed: the tests of the GPU path are skipped (make test EXTRAS=gpu runs them)."
 	@command -v chromium >/dev/null || echo "Chromium is not installed: the tests of the pages in a browser are skipped."
@@ -51,6 +51,9 @@ test: venv ## everything that must hold: lint, types, imports, tests, doctests
 	@# files, because the tests of a file share what is slow to make, in the order of their names:
 	@# the examples of docstrings come last, which are short, so that no worker waits for the other.
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+
+test-elsewhere: venv ## the tests as other machines would run them (SETTINGS="avx2 busy"; twice the time)
+	@$(BIN)/python tools/other_machine.py $(SETTINGS) -- $(PYTEST_ARGS)
 
 demo: $(RUN) ## what subgame does, in about a minute
 	@$(BIN)/subgame demo

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import subgame as sg
 from oracle import Oracle, Profile
-from subgame.refine.decompose import Compact
+from subgame.refine.compact import Compact
 from subgame.refine.depth.limit import DepthLimited
 from subgame.refine.subgame import SequenceSubgame
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from subgame.games.base import Game, State
     from subgame.play.agent import Agent
     from subgame.play.running import match
-    from subgame.refine.decompose import Compact as Compact
+    from subgame.refine.compact import Compact as Compact
     from subgame.refine.decompose import cfr_d
     from subgame.refine.decompose import compact as compact
     from subgame.refine.decompose import trunk_of as trunk_of
@@ -111,7 +111,8 @@ _NAMES = {
     "games.base": "CHANCE Game State TERMINAL",
     "play.agent": "Agent",
     "play.running": "match",
-    "refine.decompose": "Compact cfr_d compact trunk_of",
+    "refine.compact": "Compact",
+    "refine.decompose": "cfr_d compact trunk_of",
     "refine.depth.continuations": "Continuations all_pure biased",
     "refine.depth.leaf_network": "LeafNetwork load_leaf_networks save_leaf_networks "
     "train_leaf_network",

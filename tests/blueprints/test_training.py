@@ -220,7 +220,7 @@ def test_two_processes_are_one_within_rounding(tmp_path: Path, trainer: Trainer)
         two = space["run"](0, str(tmp_path / "s"))  # type: ignore[operator]
     finally:
         sys.path.remove(str(folder))
-        assert child.wait(60) == 0
+        assert child.wait(600) == 0
     one = Trainer(SHARED, cards=trainer.cards)
     one.advance(2)
     assert np.abs(one.regret).max() > 10

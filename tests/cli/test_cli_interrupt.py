@@ -27,7 +27,7 @@ def test_ctrl_c_gives_the_result_and_a_checkpoint(
 ) -> None:
     file = str(tmp_path / "run.ckpt")
     process = subprocess.Popen(
-        [*COMMAND, "--seconds", "60", "--checkpoint", file, "--json"],
+        [*COMMAND, "--seconds", "600", "--checkpoint", file, "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -37,7 +37,7 @@ def test_ctrl_c_gives_the_result_and_a_checkpoint(
         if "iterations" in line:  # it is solving
             process.send_signal(signal.SIGINT)
             break
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=600)
     assert process.returncode == 130
     found = json.loads(out)
     assert found["stopped"] == "interrupted"

@@ -19,7 +19,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra
 
 from bucket_oracle import compiled  # noqa: E402
 
-from subgame.bench.gpu.buckets import by_strength  # noqa: E402
+from gpu_check.buckets import by_strength  # noqa: E402
 from subgame.engines.torch import TorchRangeEngine  # noqa: E402
 from subgame.engines.torch import storage as keeping  # noqa: E402
 

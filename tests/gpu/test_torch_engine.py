@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -273,9 +274,10 @@ def test_refusals_are_sentences() -> None:
 @pytest.mark.skipif(not importlib.util.find_spec("triton"), reason="Triton is not installed")
 def test_fused_kernels_say_the_same_under_the_interpreter() -> None:
     """The kernels themselves, one thread at a time, in a process of their own."""
-    program = [sys.executable, "-m", "subgame.bench.gpu.check", "--interpret"]
+    program = [sys.executable, "benchmarks/gpu_check", "--interpret"]
     done = subprocess.run(
         program,
+        cwd=Path(__file__).parents[2],
         env={**os.environ, "TRITON_INTERPRET": "1"},
         capture_output=True,
         text=True,

@@ -225,8 +225,9 @@ def test_figure_5_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.M
     experiment.run(True, keep=keep, chosen={**chosen, "iterations": "61"})  # others do not count
     assert asked[5:] == [0, 1, 2, 3]
     keep.write_text("{")
-    with pytest.raises(sg.SubgameError, match="damaged"):
+    with pytest.raises(sg.SubgameError, match="is not a log of a reproduction"):
         experiment.run(True, keep=keep, chosen=chosen)
+    assert keep.read_text() == "{"
     with pytest.raises(sg.SubgameError, match="has no setting 'speed'"):
         experiment.run(True, chosen={"speed": "9"})
     with pytest.raises(sg.SubgameError, match="whole number"):

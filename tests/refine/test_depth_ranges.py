@@ -14,6 +14,7 @@ import subgame as sg
 from subgame.engines.arrays import as_numpy
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
+from subgame.engines.street import LeafTable, StreetEngine
 from subgame.games import holdem
 from subgame.games.base import TERMINAL
 from subgame.games.holdem.cards import Deck
@@ -23,7 +24,6 @@ from subgame.refine.depth.off_tree import OffTree, alike, allowances
 from subgame.refine.depth.pairs import PairTables
 from subgame.refine.depth.play_ranges import BeforeCards
 from subgame.refine.depth.ranges import RangeLimit
-from subgame.refine.depth.street import LeafTable, StreetEngine
 from subgame.refine.gadgets import GadgetInputs, Maxmargin, Resolve
 from subgame.refine.nested.ranges import flat
 from subgame.refine.payoffs import Trunk
@@ -154,9 +154,9 @@ def test_pairs_of_hands_against_brute_force(name: str, o: int, device: str) -> N
     has_torch(device)
     game, (tree, blueprint, _) = GAMES[name], ranged(name, False)
     assert isinstance(tree, RangeTree)
-    run = cast(RangeEngine, engine(tree, device=device))
+    run = engine(tree, device=device)
     batch = run.stage(tree.streets[1:])
-    below = [np.asarray(blueprint.probs[p])[-batch.tree.stored(p) :] for p in (0, 1)]  # type: ignore[attr-defined]
+    below = [np.asarray(blueprint.probs[p])[-batch.tree.stored(p) :] for p in (0, 1)]
     found = as_numpy(PairTables(tree, batch).values((below[0], below[1]), o))
     table, hands = blueprint.table(), tree.units[0].hands
     for leaf, h, j in list(product(*map(range, found.shape)))[:: 7 if name == "flop" else 1]:
@@ -182,7 +182,7 @@ def flop_holdem(device: str) -> tuple[RangeTree, RangeEngine, sg.Strategy]:
         for cells, actions in tree.players[p].decisions():
             weights[cells] = draw.random(len(actions), np.float32)
         probs.append(tree.normalise(p, weights))
-    run = cast(RangeEngine, engine(tree, device=device))
+    run = engine(tree, device=device)
     return tree, run, sg.Strategy(tree, (probs[0], probs[1]))
 
 
@@ -257,7 +257,7 @@ def test_leaves_at_their_allowances_give_the_alternative(cap: int, device: str) 
     has_torch(device)
     bets = f"preflop: 1x / cap {cap}; flop: 1x / cap 1"
     tree = compile_range_tree(holdem.nlfh(2000, 10, 20, bets, "JQKA", "hs"))
-    run = cast(RangeEngine, engine(tree, device=device))
+    run = engine(tree, device=device)
     start = tree.holdem.start()
     size = start.child(next(name for name in tree.holdem.actions(start) if name[0] == "r"))
     off = OffTree(run, size, [size])
@@ -297,7 +297,7 @@ def test_a_gadget_before_the_cards_holds_the_sum_over_boards(gadget: Any, device
         won = won.reshape(leaves, -1, won.shape[1])
         return as_numpy(run.rise(OPPONENT, won, 1))[:, 0, :hands] / weight
 
-    below = np.asarray(sigma.probs[US])[-stage.tree.stored(US) :]  # type: ignore[attr-defined]
+    below = np.asarray(sigma.probs[US])[-stage.tree.stored(US) :]
     alternative = best(below)
     put = run.array
     inputs = GadgetInputs(

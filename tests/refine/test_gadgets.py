@@ -76,7 +76,8 @@ def test_refined_cfr_keeps_the_margins(gadget: sg.Gadget, most: float) -> None:
 def test_refined_resolve_improves_on_resolve_in_leduc() -> None:
     """From a weak blueprint (five iterations), where plain Resolve accepts nearly anything.
 
-    Measured: exploitability 1.37; Resolve leaves 0.98 to 0.99, refined 0.32 to 0.33.
+    Measured: exploitability 1.37; refined 0.32 to 0.33. Plain Resolve has many solutions. The
+    linear program may return any; those of CFR+ leave 0.98.
     """
     tree = tree_of("leduc")
     weak = sg.solve(tree, iterations=5).strategy
@@ -92,7 +93,8 @@ def test_refined_resolve_improves_on_resolve_in_leduc() -> None:
             assert refined.margin >= -1e-3
             assert refined.after.mean <= refined.before.mean + 1e-3
             found[eps] = refined.after.mean
-        assert found[0.1] < 0.6 * found[0.0]
+        assert found[0.1] < 0.5 * refined.before.mean
+    assert found[0.1] < 0.6 * found[0.0]
 
 
 def test_many_root_infosets_share_the_tremble() -> None:

@@ -196,6 +196,24 @@ def test_a_safe_technique_is_never_worse_however_short_its_solve(k: int) -> None
     assert worse > 0.1
 
 
+@pytest.mark.parametrize("technique", ["resolve", "maxmargin"])
+@pytest.mark.parametrize("schedule", ["dcfr", "cfr+", "pdcfr+"])
+def test_rounding_is_that_of_float64(technique: str, schedule: str) -> None:
+    """Nothing can be gained on an equilibrium, and CFR loses a millionth: that is no rounding."""
+    tree = tree_of("leduc-ranks")
+    blueprint = sg.solve_lp(tree).strategy
+    found = sg.refine(
+        tree,
+        blueprint,
+        at="after round 1",
+        technique=technique,
+        schedule=schedule,
+        iterations=3000,
+    )
+    assert max(rises(found)) <= 1e-9
+    assert all(part.rounding < 1e-9 for part in found.parts)
+
+
 def test_several_subgames_together() -> None:
     """Two parts that gain alone lose together; then one of them is not played.
 

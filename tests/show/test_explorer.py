@@ -112,7 +112,7 @@ def test_the_script_shows_and_tells(tmp_path: Path) -> None:
     page.write_text(PAGE.replace("SOURCE", json.dumps(script())))
     flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile"]
     command = [str(CHROMIUM), *flags, "--virtual-time-budget=5000", "--dump-dom", page.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
     found = re.search(r'<pre id="out">(.*?)</pre>', done.stdout, re.DOTALL)
     assert found
     said = json.loads(found[1].replace("&lt;", "<").replace("&gt;", ">"))

@@ -102,7 +102,7 @@ def test_stops_after_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_stops_at_the_target() -> None:
-    result = sg.solve(tree_of("kuhn"), target=1e-3, iterations=10**6, seconds=60)
+    result = sg.solve(tree_of("kuhn"), target=1e-3, iterations=10**6, seconds=3600)
     assert result.stopped == "target"
     assert result.exploitability <= 1e-3
     assert all(point.exploitability > 1e-3 for point in result.curve[:-1])

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -32,6 +31,7 @@ from subgame.errors import ArgumentError, SubgameError, did_you_mean
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.sizes import STREETS
+from subgame.tree.files import replacing
 from subgame.tree.ranges.buckets import Buckets, check_not_merged
 from subgame.tree.ranges.tree import RangeTree
 
@@ -250,10 +250,8 @@ def _key(deck: Deck, cards: int, count: int, how: Recipe, showdown: int) -> str:
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
     """Write arrays to a file, which is there whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    made = path.with_name(f"{path.name}.{os.getpid()}.part")
-    with made.open("wb") as file:
+    with replacing(path) as new, new.open("wb") as file:
         np.savez_compressed(file, **arrays)
-    made.replace(path)
 
 
 def _by_texture(

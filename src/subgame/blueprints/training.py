@@ -37,6 +37,7 @@ from subgame.tree.betting_arrays import BettingArrays
 from subgame.tree.files import read_tensors, write_tensors
 
 FORMAT = "subgame-blueprint-training-1"
+WANTED = "a checkpoint of subgame blueprint"
 Progress = Callable[[str, float], None]
 
 
@@ -168,9 +169,9 @@ class Trainer:
 
         On the same device and with as many threads it continues byte for byte.
         """
-        head, arrays = read_tensors(path, "a checkpoint of subgame blueprint")
+        head, arrays = read_tensors(path, WANTED)
         if head.get("format") != FORMAT:
-            raise SubgameError(f"{path} is not a checkpoint of subgame blueprint.")
+            raise SubgameError(f"{path} is not {WANTED}.")
         own = Recipe.of(json.loads(head["recipe"]))
         if recipe is not None and _essence(recipe) != _essence(own):
             raise SubgameError(

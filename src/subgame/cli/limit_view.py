@@ -94,9 +94,8 @@ class Found:
     @property
     def is_worse(self) -> bool:
         """Whether a best response wins more than before, beyond rounding."""
-        from subgame.refine.refine import ROUNDING
-
-        return self.after.mean > self.before.mean + ROUNDING * sum(map(abs, self.before.per_seat))
+        rounding = self.strategy.tree.precision * sum(map(abs, self.before.per_seat))
+        return self.after.mean > self.before.mean + rounding
 
     @property
     def error(self) -> float:

@@ -9,9 +9,11 @@ import typer
 
 from subgame.cli.arguments import check_memory, option
 from subgame.cli.checks import check_least
-from subgame.cli.common import stdout
+from subgame.cli.common import bounded, stdout
 from subgame.errors import SubgameError
 
+PROCESS = 2**28
+"""Bytes of a worker beside what it solves, which --memory-limit bounds."""
 MISSING = (
     "subgame serve needs FastAPI and Uvicorn, which are not installed. Install them with "
     "pip install 'subgame[web]'."
@@ -36,7 +38,10 @@ def serve_command(
         option("DIR", "Where jobs and results are kept.", "the user's folder for data"),
     ] = None,
     workers: Annotated[
-        int | None, option("N", "Number of jobs that run at the same time.", "half the cores")
+        int | None,
+        option(
+            "N", "Number of jobs that run at the same time, at most one per core.", "half the cores"
+        ),
     ] = None,
     memory_limit: Annotated[
         str, option("BYTES", "The most memory that one job may use.", callback=check_memory)
@@ -86,6 +91,6 @@ def serve_command(
         allowed=tuple(allow_host or ()),
         memory_limit=memory_limit,
         seconds=Settings.seconds if seconds is None else seconds,
-        workers=Settings.workers if workers is None else workers,
+        workers=Settings.workers if workers is None else bounded("--workers", workers, PROCESS),
     )
     serve(settings, uvicorn, stdout().print, browser=not no_browser)

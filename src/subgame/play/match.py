@@ -15,7 +15,7 @@ from typing import Any
 
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game
-from subgame.play.agent import Agent, Event, Watcher
+from subgame.play.agent import Agent, Event, Watcher, asked, decided
 
 Z95 = 1.959963984540054
 """A 95 % interval is this many standard errors to either side."""
@@ -83,7 +83,8 @@ def play_hand(
     deal = number // 2 if duplicate else number
     chance = Random(mixed_seed(seed, deal, 0))
     for seat, agent in enumerate(seated):
-        agent.begin(seat, mixed_seed(seed, number, 1 + seat))
+        asked(agent, number, 1, agent.begin, seat, mixed_seed(seed, number, 1 + seat))
+    decisions = [1, 1]
     state, moves = game.new_initial_state(), []
     watching = [agent for agent in seated if isinstance(agent, Watcher)]
     while (player := state.current_player()) != TERMINAL:
@@ -91,7 +92,9 @@ def play_hand(
             action = state.sample_chance(chance)
         else:
             agent, legal = seated[player], state.legal_actions()
-            action = agent.act(state.information_state(player) or "", legal)
+            infoset = state.information_state(player) or ""
+            action = decided(agent, number, decisions[player], infoset, legal)
+            decisions[player] += 1
             if action not in legal and not state.allows(action):
                 raise SubgameError(
                     f"The agent '{agent.name}' did '{action}' in hand {number}, which is not "
@@ -100,8 +103,8 @@ def play_hand(
         moves.append((player, action))
         if state.is_public(action):
             event = Event(player, action)
-            for agent in seated:
-                agent.observe(event)
+            for agent, at in zip(seated, decisions, strict=True):
+                asked(agent, number, at, agent.observe, event)
         state = state.child(action)
         for watcher in watching:
             watcher.watch(number, state)

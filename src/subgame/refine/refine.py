@@ -27,9 +27,6 @@ from subgame.tree.strategy import Strategy
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-ROUNDING = 1e-6
-"""Differences below this share of the values are rounding: of float32, or of a linear program."""
-
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -84,8 +81,12 @@ class Part:
 
     @property
     def rounding(self) -> float:
-        """The bound that may be due to rounding."""
-        return ROUNDING * self._total(np.abs(self.cbv) + np.abs(self.values))
+        """The bound that may be due to rounding: that of numbers, and that of a linear program."""
+        programme = (
+            max(self.gap, 0.0) if self.gap is not None and self.stopped == "optimal" else 0.0
+        )
+        sizes = np.abs(self.cbv) + np.abs(self.values) + self.subgame.largest_payoff
+        return programme + self.subgame.tree.precision * self._total(sizes)
 
     def _total(self, values: Floats) -> float:
         """Values of all root infosets, in units of the whole game."""

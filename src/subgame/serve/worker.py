@@ -87,17 +87,20 @@ def limit_memory(most: float) -> None:
 def run(data: Path, job: str) -> None:
     """Run the job whose folder has this name."""
     from subgame.memory import parse_bytes
+    from subgame.tree.one_writer import OnlyWriter
 
     folder = data / "jobs" / job
     task = json.loads((folder / TASK).read_text())
     limit_memory(parse_bytes(task["memory_limit"]))
     logger, told = logging.getLogger("subgame"), _Told()
     logger.addHandler(told)
-    try:
-        result = KINDS[task["kind"]](data, folder, task)
-    finally:
-        logger.removeHandler(told)
-    (folder / RESULT).write_text(json.dumps(result))
+    # The worker of a server that was killed may still be writing its checkpoint.
+    with OnlyWriter.waiting(folder / TASK, lambda error: tell(phase=f"Waiting: {error}")):
+        try:
+            result = KINDS[task["kind"]](data, folder, task)
+        finally:
+            logger.removeHandler(told)
+        (folder / RESULT).write_text(json.dumps(result))
     tell(done=True)
 
 

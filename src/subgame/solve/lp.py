@@ -77,11 +77,13 @@ def maximin(
     reach: Floats,
     between: tuple[Floats, Floats],
     method: str = "highs",
+    prefer: Floats | None = None,
 ) -> Any:
     """A plan between two bounds, [q], that wins most against a best response, by `linprog`.
 
     `reach` is the other player's at the root infosets, `name` what an error calls the program's
-    game.
+    game. Most programs have many optima, and which of them is returned depends on the processor.
+    Small weights of the sequences, `prefer` [q], choose one: they are added to what is won.
     """
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, hstack
@@ -89,6 +91,8 @@ def maximin(
     size, bounds = parts.payoff.shape[1], parts.bound.shape[1]
     objective = np.zeros(size + bounds)
     objective[size : size + len(reach)] = -reach
+    if prefer is not None:
+        objective[:size] = -prefer
     box = np.full((size + bounds, 2), [-np.inf, np.inf])
     box[:size] = np.stack(between, axis=1)
     found = linprog(

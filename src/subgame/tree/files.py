@@ -30,6 +30,8 @@ KINDS = {
     "U8": "u1",
 }
 """Types of numbers in files, by NumPy's names."""
+CHECKPOINT, SAVED_CHECKPOINT = "subgame-checkpoint-1", "a checkpoint saved by solve --checkpoint"
+"""The format of a run that can go on, and what messages call it."""
 HEADER = 100_000_000
 """Bytes of the largest header, as in the safetensors library."""
 
@@ -80,6 +82,32 @@ def check_writable(path: Path) -> None:
         raise SubgameError(f"{path} is a folder, not a file.")
     if not path.parent.is_dir():
         raise SubgameError(f"{path} cannot be written: there is no folder {path.parent}.")
+
+
+def check_replaceable(path: Path, kind: str, wanted: str) -> None:
+    """Raise an error if a file exists at `path` that is not of this format, of any version.
+
+    It is for files whose names the user did not choose, and for those that a run may continue: only
+    what is recognisably ours is replaced.
+    """
+    check_writable(path)
+    if not path.exists() or (path.is_file() and not path.stat().st_size):
+        return
+    try:
+        found = read_tensors(path, wanted)[0].get("format", "")
+        own = found.rpartition("-")[0] == kind.rpartition("-")[0]
+    except SubgameError:
+        own = False
+    if not own:
+        raise SubgameError(
+            f"{path} exists and is not {wanted}, so it is not replaced. Move it away, or give "
+            "another file."
+        )
+
+
+def check_checkpoint(path: str | Path) -> None:
+    """Refuse a file for the checkpoints of a solve that is something else."""
+    check_replaceable(Path(path), CHECKPOINT, SAVED_CHECKPOINT)
 
 
 @contextmanager

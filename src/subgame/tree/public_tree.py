@@ -111,6 +111,11 @@ class PublicTree(Frozen, ABC):
     """Engines bound to this tree, by device. They are freed together with the tree."""
 
     @property
+    def precision(self) -> float:
+        """Differences below this share of the payoffs are rounding; it follows `dtype`."""
+        return 1e-6 if self.dtype == np.float32 else 1e-12
+
+    @property
     def num_infosets(self) -> int:
         """Infosets of both players."""
         return sum(len(player.names) for player in self.players)
