@@ -288,7 +288,7 @@ def check(
     out["worst"] = max(v for v in numbers if not isinstance(v, bool))
     out["same bits again"] = all(v for v in numbers if isinstance(v, bool))
     out["time"] = {
-        f"{tree.game}, {word}": timed(device, tree, parse(word))
+        f"{tree.game_name}, {word}": timed(device, tree, parse(word))
         for tree in (sequence_tree(compile(games.load(name))) for name in long)
         for word in ("cfr+", "pdcfr+")
     }

@@ -19,10 +19,11 @@ from rich.table import Table
 from rich.text import Text
 
 import subgame as sg
+from subgame import gambit
 from subgame.cli import bench, console, demo
 from subgame.cli.progress import Meter
 from subgame.cli.solve import sparkline
-from subgame.solve.results import Step
+from subgame.solve.results import Result, Step
 
 SOLVE_KEYS = {
     "game",
@@ -159,7 +160,7 @@ def test_solve_shows_names_that_look_like_markup(cli: Cli) -> None:
 
 def test_solve_reads_gambit_files(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "kuhn.efg"
-    sg.gambit.save(sg.games.load("kuhn"), file)
+    gambit.save(sg.games.load("kuhn"), file)
     found = cli("solve", str(file), "--schedule", "lp", "--json").json()
     assert found["value"] == pytest.approx(-1 / 18)
     assert found["game"] == str(file)
@@ -195,7 +196,7 @@ def test_a_checkpoint_is_continued_bit_for_bit(cli: Cli, tmp_path: Path) -> None
 
 def test_numbers_that_json_lacks_become_null(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        sg.Result, "as_dict", lambda self: {"value": math.nan, "seat": [math.inf, 1.0]}
+        Result, "as_dict", lambda self: {"value": math.nan, "seat": [math.inf, 1.0]}
     )
     assert cli("solve", "kuhn", "--json").json() == {"value": None, "seat": [None, 1.0]}
 

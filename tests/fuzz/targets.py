@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import subgame as sg
+from subgame import gambit
 from subgame.cli import main
 from subgame.cli.strategies import read_table
 from subgame.errors import SubgameError
@@ -128,7 +129,7 @@ def texts(folder: Path) -> list[Target]:
     river = sg.holdem.endgame("Qs Jh 2h 8d 3c", 100, 200, bets="river: 0.5x 1x a")
 
     def efg(text: str) -> None:
-        sg.compile(sg.gambit.loads(text))
+        sg.compile(gambit.loads(text))
 
     def table(text: str) -> None:
         sg.Strategy.from_table(kuhn, read_table(written(folder / "table.json", text)))

@@ -23,6 +23,7 @@ from gpu_check import larger as check_larger
 from subgame.engines.torch import TorchRangeEngine, TorchSequenceEngine
 from subgame.games import holdem
 from subgame.games.holdem.cards import Deck
+from subgame.solve.evaluate import expected_value
 from subgame.solve.schedule import parse
 from subgame.tree.ranges.tree import compile_range_tree
 
@@ -52,7 +53,7 @@ def solved(game: Any, iterations: int, storage: str = "float32") -> tuple[float,
     """
     tree = sg.compile(game)
     found = sg.solve(tree, "dcfr", iterations=iterations, device="torch", storage=storage).strategy
-    return float(sg.exploitability(tree, found)), sg.expected_value(tree, found)
+    return float(sg.exploitability(tree, found)), expected_value(tree, found)
 
 
 def close(mbb: float, chips: float) -> None:

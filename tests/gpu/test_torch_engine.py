@@ -21,6 +21,7 @@ from watcher import Watcher, solver
 import subgame as sg
 from holdem_games import GAMES
 from subgame.engines.numba.ranges import NumbaRangeEngine
+from subgame.errors import MemoryLimitError
 from subgame.solve.schedule import parse
 from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
@@ -261,7 +262,7 @@ def test_refusals_are_sentences() -> None:
     tree = compiled("river")
     with pytest.raises(sg.SubgameError, match="There is no device 'tpu'"):
         TorchRangeEngine(tree, "tpu")
-    with pytest.raises(sg.MemoryLimitError, match="needs at least"):
+    with pytest.raises(MemoryLimitError, match="needs at least"):
         TorchRangeEngine(tree, "cpu", memory_limit=10)
     with pytest.raises(sg.SubgameError, match="did you mean 'bfloat16'"):
         TorchRangeEngine(tree, "cpu", storage="bfloat")  # type: ignore[arg-type]

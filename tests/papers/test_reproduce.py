@@ -20,6 +20,8 @@ from subgame.games.leduc import LeducAbstract
 from subgame.papers import KEYS, Report, reproduce
 from subgame.papers.burch2014 import AT, Point, Resolving, doubling, slope
 from subgame.papers.report import Found, figure, panel, row
+from subgame.refine.decompose import compact
+from subgame.solve.evaluate import expected_value
 
 
 @cache
@@ -153,7 +155,7 @@ def test_fig3_safe_falls_and_unsafe_does_not() -> None:
 @pytest.mark.parametrize("schedule", ["cfr", "pcfr+"])
 def test_resolving_in_step_is_reconstructing(technique: sg.Gadget, schedule: str) -> None:
     tree = tree_of("leduc")
-    kept = sg.compact(tree, sg.solve(tree, iterations=100).strategy, at=AT)
+    kept = compact(tree, sg.solve(tree, iterations=100).strategy, at=AT)
     solving = Resolving(kept, tree, technique, schedule)
     solving.advance(40)
     points = solving.curve([60, 100])
@@ -278,7 +280,7 @@ def test_lift_keeps_the_value_and_shows_what_was_lost() -> None:
     profile = profile_of(lifted)
     value = coarse_oracle().expected_value(profile_of(strategy))
     assert oracle.expected_value(profile) == pytest.approx(value, abs=1e-12)
-    assert sg.expected_value(tree, lifted) == pytest.approx(value, abs=1e-12)
+    assert expected_value(tree, lifted) == pytest.approx(value, abs=1e-12)
     wins = [oracle.best_response_value(profile, 1 - p) for p in (0, 1)]
     gap = sg.exploitability(tree, lifted)
     assert gap.per_seat == pytest.approx(wins, abs=1e-12)
@@ -294,7 +296,7 @@ def test_abstract_best_response_is_best_within_the_abstraction() -> None:
         both = (
             (replies.probs[0], lifted.probs[1]) if p == 0 else (lifted.probs[0], replies.probs[1])
         )
-        value = sg.expected_value(tree, sg.Strategy(tree, both)) * (1 if p == 0 else -1)
+        value = expected_value(tree, sg.Strategy(tree, both)) * (1 if p == 0 else -1)
         within = sg.best_response(coarse(), strategy, p).value
         assert value == pytest.approx(within, abs=1e-12)
         assert value < sg.best_response(tree, lifted, p).value - 0.01
@@ -324,7 +326,7 @@ def test_lift_refuses_what_is_no_abstraction() -> None:
         lift(sg.Strategy.uniform(tree_of(one)), tree_of(two))
     bare = sg.cut(tree, AT)[0]
     gadget = (
-        Resolving(sg.compact(tree, sg.Strategy.uniform(tree), at=AT), tree, sg.Resolve(), "cfr")
+        Resolving(compact(tree, sg.Strategy.uniform(tree), at=AT), tree, sg.Resolve(), "cfr")
         .games[0]
         .run.tree
     )

@@ -19,6 +19,7 @@ from subgame.games import holdem
 from subgame.games.base import TERMINAL
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import Holdem, HoldemState
+from subgame.refine.depth.continuations import biased
 from subgame.refine.depth.limit import DepthLimited
 from subgame.refine.depth.off_tree import OffTree, alike, allowances
 from subgame.refine.depth.pairs import PairTables
@@ -84,12 +85,12 @@ def test_a_limited_street_is_solved_as_over_histories(name: str, merge: bool, de
     tree, blueprint, same = ranged(name, merge)
     count = 300 if device == "cpu" else 60
     for player in (0, 1):
-        theirs = sg.biased(blueprint, 1 - player)
+        theirs = biased(blueprint, 1 - player)
         limited = sg.depth_limited(
             tree, blueprint, at=LIMIT[name], player=player, continuations=theirs, device=device
         )
         found = sg.solve_limited(limited, schedule="dcfr", iterations=count, device=device)
-        options = sg.biased(same, 1 - player, classes=kind)
+        options = biased(same, 1 - player, classes=kind)
         twin = sg.depth_limited(
             explicit(name), same, at=LIMIT[name], player=player, continuations=options
         )
@@ -114,7 +115,7 @@ def test_within_a_subgame_behind_a_gadget(device: str) -> None:
             blueprint,
             at="before the river",
             player=player,
-            continuations=sg.biased(blueprint, 1 - player),
+            continuations=biased(blueprint, 1 - player),
             within=part,
             device=device,
         )
@@ -125,7 +126,7 @@ def test_within_a_subgame_behind_a_gadget(device: str) -> None:
             same,
             at="before the river",
             player=player,
-            continuations=sg.biased(same, 1 - player, classes=kind),
+            continuations=biased(same, 1 - player, classes=kind),
             within=twin,
         )
         # Solved by the same learner: a gadget game as a tree is in other units.

@@ -12,6 +12,7 @@ import subgame as sg
 from helpers import tree_of
 from subgame.refine.gadgets import TECHNIQUES, technique
 from subgame.refine.payoffs import Trunk
+from subgame.refine.refine import Refinement
 from subgame.refine.solve_gadget import Technique, solve_gadget
 from subgame.solve.solver import Limits
 
@@ -20,10 +21,10 @@ EXACT = 1e-7
 
 def paper() -> tuple[sg.PublicTree, sg.Strategy]:
     tree = tree_of("coin-toss")
-    return tree, sg.blueprint(tree, "paper")
+    return tree, sg.Strategy.published(tree, "paper")
 
 
-def coin_toss(gadget: sg.Gadget | str, **options: Any) -> sg.Refinement:
+def coin_toss(gadget: sg.Gadget | str, **options: Any) -> Refinement:
     tree, blueprint = paper()
     return sg.refine(tree, blueprint, at="Play", technique=gadget, **{"iterations": 10} | options)
 
@@ -283,7 +284,9 @@ def test_more_that_is_refused() -> None:
         sg.refine(tree_of("coin-toss"), kuhn, at="Play")
     two = tree_of("coin-toss-two")
     with pytest.raises(sg.SubgameError, match="several subgames: give the alternative payoff"):
-        sg.refine(two, sg.blueprint(two, "paper"), at="after Play", alternatives=[1.0, 2.0])
+        sg.refine(
+            two, sg.Strategy.published(two, "paper"), at="after Play", alternatives=[1.0, 2.0]
+        )
 
 
 @pytest.mark.parametrize("name", TECHNIQUES)
@@ -381,7 +384,7 @@ def test_the_table_says_one_thing_about_gifts() -> None:
     for split in (True, False):
         found = sg.refine(
             tree,
-            sg.blueprint(tree, "paper"),
+            sg.Strategy.published(tree, "paper"),
             at=["Play S1", "Play S2"],
             technique=sg.ReachMaxmargin(split=split),
             schedule="lp",

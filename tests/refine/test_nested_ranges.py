@@ -79,7 +79,7 @@ def nest_both(at: Spot, name: str, **options: Any) -> tuple[Nested, Nested]:
 def check_equal(found: Nested, want: Nested, within: float, bounds: bool = True) -> None:
     assert found.after.per_seat == pytest.approx(want.after.per_seat, abs=within)
     if bounds:
-        assert found.bound == pytest.approx(want.bound, abs=within)
+        assert found.bound_per_seat == pytest.approx(want.bound_per_seat, abs=within)
 
 
 @pytest.mark.parametrize("merge", [True, False])
@@ -131,7 +131,9 @@ def test_answers_cost_no_more_than_the_bound(name: str) -> None:
         options: dict[str, Any] = {"schedule": "dcfr", "iterations": iterations}
         found = sg.nest(at.large, at.blueprint, technique=gadget, method=method, **options)
         for p in (0, 1):
-            assert found.after.per_seat[p] <= found.before.per_seat[p] + found.bound[p] + 1e-6
+            assert (
+                found.after.per_seat[p] <= found.before.per_seat[p] + found.bound_per_seat[p] + 1e-6
+            )
 
 
 # One player with more bet sizes --------------------------------------------------------------

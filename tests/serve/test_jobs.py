@@ -19,12 +19,11 @@ import numpy as np
 import pytest
 from serving import RIVER, put, serving, wait
 
-import subgame as sg
 from subgame.serve import jobs, worker
 from subgame.serve.settings import Settings
 from subgame.serve.spots import Spot
 from subgame.serve.store import Store
-from subgame.spots.endgame import load
+from subgame.spots.endgame import Endgame, load
 from subgame.spots.flops import Flop
 from subgame.spots.report import LINES, Task, flop_row
 
@@ -49,7 +48,7 @@ def test_a_spot_is_solved_paused_and_taken_up_again(
         done = paused["result"]["iterations"]
         shown = client.get(f"/api/jobs/{job}/decision", params={"line": "c"}).json()
         strategy = load(tmp_path / "jobs" / job / "strategy.safetensors")
-        found = sg.Endgame.of(strategy).decision("c")
+        found = Endgame.of(strategy).decision("c")
         table = found.table()
         assert [action["id"] for action in shown["actions"]] == list(found.actions)
         assert set(shown["hands"]) == set(table)
@@ -130,7 +129,7 @@ def test_a_solution_is_refined_and_loaded_again(
     for row in found["rows"]:
         assert row["margin"] == pytest.approx(row["cbv"] + row["gift"] - row["value"])
     # The file has its values, so it is shown without being evaluated.
-    monkeypatch.setattr(sg.Endgame, "of", None)
+    monkeypatch.setattr(Endgame, "of", None)
     third, _ = inside(kind="load", upload=str(tmp_path / "jobs" / second / "strategy.safetensors"))
     assert result(tmp_path, third)["ev"] == pytest.approx(found["ev"])
 

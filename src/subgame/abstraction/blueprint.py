@@ -179,7 +179,7 @@ class Blueprint:
         """Write regrets, averages, buckets and schedule, from which `load` continues."""
         head = {
             "format": FORMAT,
-            "game": str(self.tree.game),
+            "game": str(self.tree.game_name),
             "tree": self.tree.digest,
             "schedule": self.schedule.as_dict(),
             "iterations": self.iterations,
@@ -210,7 +210,7 @@ class Blueprint:
         except (ValueError, KeyError, OSError) as error:
             raise SubgameError(f"{path} is not a saved blueprint: {error}.") from None
         if head["format"] != FORMAT or head["tree"] != tree.digest:
-            raise SubgameError(f"{path} is a blueprint of {head['game']}, not of {tree.game}.")
+            raise SubgameError(f"{path} is a blueprint of {head['game']}, not of {tree.game_name}.")
         names = [STREETS[street.index] for street in tree.streets]
         maps = {
             names[int(name.split()[1])]: np.maximum(of, 0)

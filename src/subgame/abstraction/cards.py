@@ -107,7 +107,7 @@ class Abstraction:
         head = {
             "format": FORMAT,
             "tree": self.buckets.tree.digest,
-            "game": str(self.buckets.tree.game),
+            "game": str(self.buckets.tree.game_name),
             "recipe": asdict(self.recipe),
             "quality": {name: asdict(each) for name, each in self.quality.items()},
         }
@@ -123,7 +123,9 @@ class Abstraction:
         except (ValueError, KeyError, OSError) as error:
             raise SubgameError(f"{path} is not a file of buckets: {error}.") from None
         if head.get("format") != FORMAT or head.get("tree") != tree.digest:
-            raise SubgameError(f"{path} has the buckets of {head.get('game')}, not of {tree.game}.")
+            raise SubgameError(
+                f"{path} has the buckets of {head.get('game')}, not of {tree.game_name}."
+            )
         quality = {name: Quality(**each) for name, each in head["quality"].items()}
         # Bucket -1 marks hands that nobody can hold; any number will do there.
         buckets = Buckets(tree, {name: np.maximum(of, 0) for name, of in maps.items()})

@@ -162,7 +162,7 @@ class Given:
         import subgame as sg
 
         if self.blueprint is not None:
-            return sg.blueprint(tree, self.blueprint)
+            return sg.Strategy.published(tree, self.blueprint)
         return read_strategy(tree, self.strategy or "", self.seed)
 
 

@@ -70,8 +70,8 @@ def engine(
         )
     if tree.has_locks and storage != "float32":
         raise SubgameError(
-            f"{tree.game} has locked decisions, which can be solved only with the storage float32, "
-            f"not with {storage}."
+            f"{tree.game_name} has locked decisions, which can be solved only with the storage "
+            f"float32, not with {storage}."
         )
     key = name if storage == "float32" else f"{name}, {storage}"
     found: Engine | None = tree.engines.get(key)

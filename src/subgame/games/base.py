@@ -6,7 +6,7 @@ A whole game fits in about thirty lines; see `subgame.games.kuhn` for the smalle
 
     >>> import subgame as sg
     >>> state = sg.games.load("kuhn").new_initial_state()
-    >>> state.current_player() == sg.CHANCE
+    >>> state.current_player() == CHANCE
     True
 """
 

@@ -33,6 +33,7 @@ from subgame.errors import NotSavedWarning, unreadable
 from subgame.games.leduc import LeducRanks
 from subgame.papers.burch2014 import AT, Resolving, doubling
 from subgame.papers.report import Found, Progress, panel, row, series
+from subgame.refine.compact import Compact
 from subgame.tree.log import Kind, Log
 
 FIELDS = ("trunk", "subgame", "exploitability", "resolve", "cpu_seconds")
@@ -138,7 +139,7 @@ def _line(
     tree, start = sg.compile(GAME), time.process_time()
     found: dict[int, float] = {}
 
-    def watch(t: int, so_far: Callable[[], sg.Compact]) -> None:
+    def watch(t: int, so_far: Callable[[], Compact]) -> None:
         if t not in counts:
             return
         solving = Resolving(so_far(), tree, sg.Resolve(), "cfr")  # every subgame, for both players
@@ -163,7 +164,7 @@ def _affordable(budget: float) -> int:
     sg.cfr_d(GAME, at=AT, iterations=2, subgame_iterations=10)  # kernels are compiled here
     began = time.process_time()
     compact = sg.cfr_d(GAME, at=AT, iterations=20, subgame_iterations=400)
-    assert isinstance(compact, sg.Compact)
+    assert isinstance(compact, Compact)
     unit = (time.process_time() - began) / (20 * 400)
     solving = Resolving(compact, tree, sg.Resolve(), "cfr")
     solving.advance(RESOLVE // 50)

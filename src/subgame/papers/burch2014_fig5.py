@@ -36,7 +36,9 @@ from subgame.engines.factory import engine
 from subgame.games.leduc import LeducAbstract
 from subgame.papers.burch2014 import AT, Resolving, doubling
 from subgame.papers.report import Found, Progress, panel, row, series
-from subgame.refine.subgame import SequenceSubgame
+from subgame.refine.decompose import compact
+from subgame.refine.subgame import SequenceSubgame, Subgame
+from subgame.solve.evaluate import head_to_head as value_between
 from subgame.solve.lp import Floats, constraints, maximin
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits, Run, complete
@@ -70,7 +72,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     counts = [*doubling(25, 3_200), 6_250]
     counts = sorted({*counts, 2_000, *([] if quick else (12_500, 25_000))})
     trials, others = list[Trial](), dict[str, list[float]]()
-    below = list(sg.compact(tree, sg.Strategy.uniform(tree), at=AT).subgames())
+    below = list(compact(tree, sg.Strategy.uniform(tree), at=AT).subgames())
     ways, gap, more = (WAYS[:1], 1e-5, 1) if quick else (WAYS, GAP, 8)
     starts = [*ways, *(f"{way} {seed + k}" for way in RANDOM for k in range(1, more + 1))]
     for k, start in enumerate(starts):
@@ -122,7 +124,7 @@ def _vertex(coarse: SequenceTree, rng: np.random.Generator) -> sg.Strategy:
     def plan(p: int) -> Floats:
         size, reach = coarse.players[p].num_sequences, coarse.players[1 - p].reach
         between, prefer = (np.zeros(size), np.ones(size)), rng.uniform(0, WEIGHT, size)
-        solution = maximin(coarse.game, constraints(coarse, p), reach, between, prefer=prefer)
+        solution = maximin(coarse.game_name, constraints(coarse, p), reach, between, prefer=prefer)
         return np.maximum(solution.x[:size], 0)
 
     return sg.Strategy(coarse, both(lambda p: run.behaviour(p, plan(p))))
@@ -136,7 +138,7 @@ def _trial(
     below: Sequence[SequenceSubgame],
 ) -> Trial:
     original = lift(strategy, tree)
-    kept = sg.compact(tree, original, at=AT)
+    kept = compact(tree, original, at=AT)
     gaps: dict[str, list[float]] = {"safe": [], "unsafe": []}
     wins: dict[str, list[float]] = {"safe": [], "unsafe": []}
     for name, technique in (("safe", sg.Resolve()), ("unsafe", sg.Unsafe())):
@@ -145,13 +147,13 @@ def _trial(
             solving.advance(count)
             refined = solving.strategy()
             gaps[name].append(sg.exploitability(tree, refined).mean)
-            wins[name].append(sg.head_to_head(tree, refined, original).mean)
+            wins[name].append(value_between(tree, refined, original).mean)
     abstract = sg.exploitability(tree, original).mean
     return Trial(start, sg.exploitability(strategy.tree, strategy).mean, abstract, gaps, wins)
 
 
 def _others(
-    strategy: sg.Strategy, tree: sg.PublicTree, subgames: list[sg.Subgame]
+    strategy: sg.Strategy, tree: sg.PublicTree, subgames: list[Subgame]
 ) -> dict[str, float]:
     """Techniques that came later, on the same strategy."""
     original, estimate = lift(strategy, tree), abstract_best_response(strategy, tree)

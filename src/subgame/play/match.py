@@ -68,9 +68,11 @@ def mixed_seed(*numbers: int) -> int:
 def play_hand(
     game: Game, agents: Sequence[Agent], number: int, seed: int = 0, duplicate: bool = False
 ) -> Hand:
-    """Play one hand; agents change seats from hand to hand.
+    """Play hand `number` of a match. Agents change seats from hand to hand.
 
-    In a duplicate match hands 2k and 2k + 1 have the same deal with the seats exchanged.
+    The first agent is player 0 in hands of even number, and player 1 in those of odd number;
+    `Hand.seats` says it, and `Hand.won` is what the first agent wins. In a duplicate match hands 2k
+    and 2k + 1 have the same deal with the seats exchanged.
 
     >>> import subgame as sg
     >>> from subgame.play.agent import Uniform

@@ -49,8 +49,8 @@ class SequenceKind:
         known = ", ".join(repr(name) for name in (*frontiers, "depth 1", "after chance"))
         raise ArgumentError(
             "at",
-            f"is missing. Say where the subgames of {self.tree.game} start: {known} or a public "
-            "state.",
+            f"is missing. Say where the subgames of {self.tree.game_name} start: {known} or a "
+            "public state.",
         )
 
     def schedule(self, gadget: Gadget) -> str:
@@ -200,8 +200,8 @@ kind_of.register(SequenceTree, SequenceKind)
 def _(tree: RangeTree) -> RangeKind:
     if tree.not_plain:
         raise SubgameError(
-            f"{tree.game} {tree.not_plain}; safe subgame solving, nested and depth-limited solving "
-            "and CFR-D need a zero-sum game in which both players may choose everywhere. Solve it "
-            "as a whole instead (sg.solve, subgame endgame)."
+            f"{tree.game_name} {tree.not_plain}; safe subgame solving, nested and depth-limited "
+            "solving and CFR-D need a zero-sum game in which both players may choose everywhere. "
+            "Solve it as a whole instead (sg.solve, subgame endgame)."
         )
     return RangeKind(tree)

@@ -112,8 +112,9 @@ class LastStreet:
             boards = -(-units // many)
         if (needed := self._needed(boards)) > limit:
             raise MemoryLimitError(
-                f"The subgames of {self.blueprint.tree.game} need at least {human_bytes(needed)} "
-                f"on {self.run.device}, and only {human_bytes(limit)} are free."
+                f"The subgames of {self.blueprint.tree.game_name} need at least "
+                f"{human_bytes(needed)} on {self.run.device}, and only "
+                f"{human_bytes(limit)} are free."
             )
         return boards, needed
 

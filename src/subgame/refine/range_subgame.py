@@ -126,7 +126,7 @@ class RangeSubgame(Subgame):
         for name, numbers in given.items():
             if numbers is not None and not self._same_for_merged(inputs.opponent, numbers):
                 raise SubgameError(
-                    f"The {name} in {self.tree.game} differ between hands that differ only in "
+                    f"The {name} in {self.tree.game_name} differ between hands that differ only in "
                     "suits, which are merged in its tree. Give numbers that are equal for both, or "
                     "compile it with merge=False (subgame endgame --no-merge)."
                 )
@@ -202,7 +202,7 @@ def spots_at(tree: RangeTree, at: Any) -> list[Spot]:
     many = not isinstance(at, str) and isinstance(at, Iterable)
     spots = [spot for one in (at if many else [at]) for spot in _spots(tree, one)]
     if not spots:
-        raise SubgameError(f"No public state of {tree.game} is at the frontier '{at}'.")
+        raise SubgameError(f"No public state of {tree.game_name} is at the frontier '{at}'.")
     for one, other in permutations(spots if many else [], 2):
         if _below(tree, one, other):
             raise SubgameError(
@@ -214,7 +214,7 @@ def spots_at(tree: RangeTree, at: Any) -> list[Spot]:
     if merged and any(spot != start for spot in spots):
         what = "Hands" if tree.merged else "Boards"
         raise SubgameError(
-            f"{what} of {tree.game} that differ only in suits are one, so that parts of it "
+            f"{what} of {tree.game_name} that differ only in suits are one, so that parts of it "
             "cannot be cut out; refine at root, or compile it with merge=False (subgame endgame "
             "--no-merge)."
         )
@@ -267,7 +267,7 @@ def _public_state(tree: RangeTree, at: str) -> Spot:
     street = tree.units[found[0]].street if found else -1
     known = [s for p in (0, 1) for s in tree.streets[street].states[p]] if found else []
     if state not in known or not _some_pair(tree, found[0]):
-        raise SubgameError(f"{tree.game} has no public state '{at}' where somebody acts.")
+        raise SubgameError(f"{tree.game_name} has no public state '{at}' where somebody acts.")
     return Spot(found[0], state)
 
 

@@ -102,7 +102,7 @@ class Subgame(Frozen, ABC):
 
     def __repr__(self) -> str:
         slots = " and ".join(str(len(side.slots)) for side in self.tree.players)
-        return f"<Subgame '{self.name}' of {self.whole.game}: {slots} root infosets>"
+        return f"<Subgame '{self.name}' of {self.whole.game_name}: {slots} root infosets>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -238,7 +238,7 @@ def _nodes(tree: SequenceTree, at: str | int | Iterable[str | int]) -> NDArray[n
         places += islice(filter(None, tree.node_names), SEARCHED)
         raise did_you_mean("frontier or public state", at, places)
     if not len(nodes):
-        raise SubgameError(f"No public state of {tree.game} is at the frontier '{at}'.")
+        raise SubgameError(f"No public state of {tree.game_name} is at the frontier '{at}'.")
     return nodes
 
 

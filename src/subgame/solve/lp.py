@@ -137,14 +137,14 @@ def solve_lp(
     if least and len(own.names):
         start = own.plex.block_sequence[0]
         floor[start : start + own.plex.block_actions[0] * own.plex.block_infoset[1]] = least
-    found = maximin(tree.game, parts, other.reach, (floor, np.full(size, np.inf)), method)
+    found = maximin(tree.game_name, parts, other.reach, (floor, np.full(size, np.inf)), method)
     plans = [np.maximum(found.x[:size], 0), np.maximum(-found.ineqlin.marginals, 0)]
     probs = both(lambda q: run.behaviour(q, plans[int(q != p)]))  # player p's plan is the first
     strategy = Strategy(tree, probs, {"schedule": "lp"})
     seconds = time.perf_counter() - began
     gap = exploitability_of(run, strategy.probs)
     return Result(
-        game=tree.game,
+        game=tree.game_name,
         schedule="lp",
         seed=0,
         strategy=strategy,

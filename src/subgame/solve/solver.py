@@ -52,7 +52,7 @@ SAVE_EVERY = 30.0
 """Seconds between checkpoints."""
 
 
-@with_options(SolveOptions)
+@with_options(SolveOptions, storage="float32")
 def solve(
     tree: PublicTree,
     schedule: Schedule | str = "cfr+",
@@ -136,7 +136,7 @@ def complete(
         run.release()
     played = run.played() if best is None else best.probs
     return Result(
-        game=run.tree.game,
+        game=run.tree.game_name,
         schedule=str(run.schedule),
         seed=run.seed,
         strategy=run.strategy(played) if best is None else best,

@@ -74,7 +74,7 @@ class Endgame:
 
     >>> import subgame as sg
     >>> game = sg.holdem.endgame("QsJh2h8d", 100, 100, ("AA,KQs", "QJ,99"), "1x")
-    >>> spot = sg.Endgame.of(sg.solve(sg.compile(game), "hs-dcfr", iterations=50).strategy)
+    >>> spot = Endgame.of(sg.solve(sg.compile(game), "hs-dcfr", iterations=50).strategy)
     >>> here = spot.decision("check, check / 3c")
     >>> here.words, here.names
     ('check, check / 3c', ('check', 'all-in 100'))
@@ -226,7 +226,7 @@ class Endgame:
         first = [self.decision()]
         if "c" in first[0].actions and not first[0].betting.child("c").is_over:
             first.append(self.decision("c"))
-        title = f"{self.tree.game}: pot {self.pot:g}"
+        title = f"{self.tree.game_name}: pot {self.pot:g}"
         return block(title, table(heads, rows), beside(*(as_html(each) for each in first)))
 
 

@@ -41,7 +41,7 @@ def describe(tree: PublicTree, kind: str) -> dict[str, str]:
     one, two = tree.players
     return {
         "format": kind,
-        "game": tree.game,
+        "game": tree.game_name,
         "tree": tree.digest,
         "infosets": f"{len(one.names)} + {len(two.names)}",
         "sequences": f"{one.num_sequences} + {two.num_sequences}",
@@ -71,8 +71,9 @@ def check_made_for(
             )
     if header.get("tree") != own["tree"]:
         raise SubgameError(
-            f"{path} was made for another tree of {tree.game}: it has as many infosets, but other "
-            f"names, actions or payoffs (tree {header.get('tree')}, this one is {own['tree']})."
+            f"{path} was made for another tree of {tree.game_name}: it has as many infosets, but "
+            f"other names, actions or payoffs (tree {header.get('tree')}, this one is "
+            f"{own['tree']})."
         )
 
 

@@ -144,7 +144,7 @@ class NumbaRangeEngine(EngineBase):
         number = 2 + 4 / LANES if self.storage == "int16" else 4
         need = (3 if predictive else 2) * number * self.tree.stored(p)
         if need > SMALL:
-            Allowance.of().refuse(f"{self.tree.game}: solving it for one player", need)
+            Allowance.of().refuse(f"{self.tree.game_name}: solving it for one player", need)
         return Regrets(self._zeros(p), self._zeros(p), self._zeros(p) if predictive else None)
 
     def _zeros(self, p: int) -> Numbers:

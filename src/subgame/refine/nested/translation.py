@@ -104,7 +104,7 @@ def translate(
     """
     chosen = mapping(how)
     weights = kind_of(tree).translated(strategy, chosen, device)
-    notes = {**strategy.notes, "translated": f"from {strategy.tree.game} by {chosen.name}"}
+    notes = {**strategy.notes, "translated": f"from {strategy.tree.game_name} by {chosen.name}"}
     return Strategy.from_weights(tree, weights, notes)
 
 

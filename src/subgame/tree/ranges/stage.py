@@ -59,7 +59,7 @@ def first_street(tree: RangeTree) -> RangeTree:
     boards = tree.boards._replace(**cut)
     units = BoardList(before.deck, before.dealt[:1], boards, before.cards)
     one, two = (side.reach for side in tree.players)
-    name = f"{tree.game} · first street"
+    name = f"{tree.game_name} · first street"
     return put_together(tree.holdem, tree.streets[:1], units, (one, two), tree.deals, name)
 
 
