@@ -17,8 +17,8 @@ import pytest
 import subgame as sg
 from subgame.games.base import TERMINAL
 from subgame.papers import reproduce
-from subgame.refine.decompose import compact
-from subgame.refine.depth.continuations import biased
+from subgame.refine.continuations import biased
+from subgame.refine.verbs.decompose import compact
 from subgame.solve.evaluate import head_to_head
 from subgame.spots.endgame import Endgame
 

@@ -179,7 +179,7 @@ def _front(found: list[str]) -> str:
     for name in values["__all__"]:
         at = f"subgame.{home[name]}.{name}" if name in home else f"subgame.{name}"
         if name in ("solve", "refine"):  # packages that can be called
-            at = {"solve": "subgame.solve.solver.solve", "refine": "subgame.refine.refine.refine"}[
+            at = {"solve": "subgame.solve.solver.solve", "refine": "subgame.refine.verbs.refine.refine"}[
                 name
             ]
         known = at in found or at.rpartition(".")[0] in found

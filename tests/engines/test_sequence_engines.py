@@ -14,7 +14,7 @@ import subgame as sg
 from helpers import tree_of
 from subgame.engines.contract import Engine, Mode, Regrets
 from subgame.engines.numba.sequence import NumbaSequenceEngine
-from subgame.refine.subgame import sequence_subgames
+from subgame.refine.sequence.subgames import sequence_subgames
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import parse
 from subgame.tree.public_tree import PublicTree

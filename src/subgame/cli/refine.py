@@ -24,8 +24,8 @@ from subgame.refine.gadgets import TECHNIQUES, Gadget, technique
 from subgame.solve.schedule import NAMED, parse
 
 if TYPE_CHECKING:
-    from subgame.refine.refine import Refinement
     from subgame.refine.subgame import Subgame
+    from subgame.refine.verbs.refine import Refinement
     from subgame.tree.public_tree import PublicTree
     from subgame.tree.strategy import Strategy
 
@@ -314,9 +314,9 @@ def _read_spot(spot: Path, given: Given, memory_limit: str) -> Strategy:
 
 def places(tree: PublicTree, at: Sequence[str] | None) -> str | list[str]:
     """The argument of `subgame.cut`; without one, where the kind of tree is cut by default."""
-    from subgame.refine.kinds import kind_of
+    from subgame.refine.verbs.cut import default_frontier
 
-    found = list(at or [kind_of(tree).frontier])
+    found = list(at or [default_frontier(tree)])
     return found[0] if len(found) == 1 else found
 
 
@@ -330,7 +330,7 @@ def _prepare(
 ) -> None:
     """Load the kernels, set the number of threads and check the memory."""
     from subgame.engines.factory import engine
-    from subgame.refine.solve_gadget import default_schedule
+    from subgame.refine.behind import default_schedule
     from subgame.tree.ranges.tree import RangeTree
 
     if not isinstance(tree, RangeTree):

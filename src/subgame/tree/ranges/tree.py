@@ -291,6 +291,7 @@ class RangeTree(PublicTree):
     """
 
     dtype: ClassVar[np.dtype[Any]] = np.dtype(np.float32)
+    usual_schedule: ClassVar[str] = "dcfr"  # a third of the others' gap on Libratus' river
 
     players: tuple[RangeSide, RangeSide]
     holdem: Holdem
