@@ -20,7 +20,7 @@ from subgame.tree.ranges.tree import compile_range_tree
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
 from subgame.abstraction.blueprint import Blueprint  # noqa: E402
-from subgame.papers.last_street import LastStreet
+from subgame.papers.last_street import LastStreet  # noqa: E402
 
 GADGETS = {
     "unsafe": sg.Unsafe(),

@@ -157,10 +157,10 @@ def test_without_a_cache_a_temporary_folder_is_used(
 
 
 def test_our_kernels_use_that_cache() -> None:
-    from subgame.engines.numba import sampling, sequence_kernels
+    from subgame.engines.numba import sampled_kernels, sampling, strengths
 
     found = 0
-    for module in (sampling, sequence_kernels):
+    for module in (sampling, sampled_kernels, strengths):
         for each in vars(module).values():
             if hasattr(each, "py_func"):
                 assert isinstance(each._cache, compiling.LenientCache | caching.NullCache)

@@ -16,7 +16,7 @@ from subgame.cli.checks import check_player
 from subgame.cli.common import SAVED, check_spot, emit, finish, load_game, save_files, stdout
 from subgame.cli.line import Line
 from subgame.cli.options import Given, PlayerOption, Plotted, ThreadedPlace, check_exact, grouped
-from subgame.cli.progress import Meter, check_range_schedule, range_memory, warm_up, warm_up_ranges
+from subgame.cli.progress import Meter, check_range_schedule, range_memory, warm_up, warm_up_gadget
 from subgame.cli.refine_view import not_saved, show
 from subgame.cli.strategies import read_strategy
 from subgame.errors import SubgameError
@@ -340,7 +340,7 @@ def _prepare(
         return
     range_memory(tree, schedule or "dcfr", place.memory_limit)
     if place.device == "cpu":  # a GPU's kernels are compiled for each betting tree
-        warm_up_ranges(meter, schedule or "dcfr", technique=gadgets[0].name)
+        warm_up_gadget(meter, schedule or "dcfr", gadgets[0].name)
     if place.threads is not None:
         for each in {id(one): one for one in (tree, *(part.tree for part in subgames))}.values():
             engine(each, place.threads, place.device)

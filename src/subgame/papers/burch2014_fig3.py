@@ -23,6 +23,7 @@ from typing import Any
 import subgame as sg
 from subgame.papers.burch2014 import AT, Point, Resolving, doubling, slope
 from subgame.papers.report import Found, Progress, panel, row, series
+from subgame.refine.sequence.decompose import SequenceCompact, compact_histories
 from subgame.refine.sequence.subgames import SequenceSubgame
 from subgame.solve.results import Result
 from subgame.tree.sequence.tree import sequence_tree

@@ -36,6 +36,7 @@ from subgame.engines.factory import engine
 from subgame.games.leduc import LeducAbstract
 from subgame.papers.burch2014 import AT, Resolving, doubling
 from subgame.papers.report import Found, Progress, panel, row, series
+from subgame.refine.sequence.decompose import compact_histories
 from subgame.refine.sequence.subgames import SequenceSubgame
 from subgame.refine.subgame import Subgame
 from subgame.solve.evaluate import head_to_head as value_between

@@ -35,7 +35,7 @@ _ELEMENTS = {
 FAST = ("contract",)
 """Allows fused multiply-add, which does not round the product."""
 DIVIDED = ("arcp", "ninf", "contract")
-"""Allows an estimate of the reciprocal with one step of Newton's method, which LLVM takes for float32
+"""Allows an estimate of the reciprocal with a step of Newton's method, which LLVM takes for float32
 on x86; its error is some last bits. A quotient that is not finite must not be used."""
 
 

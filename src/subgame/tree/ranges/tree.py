@@ -421,7 +421,7 @@ def compile_range_tree(
     arrays = lay_out_hands(deck, streets, dealt, cards, progress)
     units = BoardList(deck, dealt, arrays, cards)
     reach = both(lambda p: weights[p][units[0].hands[p]])
-    deals = float(weights[0] @ deck.disjoint @ weights[1])
+    deals = deck.pairs(weights[0], weights[1])
     return put_together(game, streets, units, reach, deals)
 
 
