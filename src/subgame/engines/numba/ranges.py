@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from subgame.engines.base import EngineBase
 from subgame.engines.contract import Both, Floats, Loop, Mode, Numbers, Pair, Regrets, Response
+from subgame.engines.numba.aligned import zeros
 from subgame.engines.numba.int16 import Int16Numbers
 from subgame.engines.numba.native import Kernel, Packed
 from subgame.engines.numba.range_scratch import NOBODY, OWN, THEIRS, Rows, Scratch, Workers
@@ -149,7 +150,7 @@ class NumbaRangeEngine(EngineBase):
 
     def _zeros(self, p: int) -> Numbers:
         size = self.tree.stored(p)
-        return Int16Numbers(size) if self.storage == "int16" else np.zeros(size, np.float32)
+        return Int16Numbers(size) if self.storage == "int16" else zeros(size, np.float32)
 
     def recycle(self, p: int, regrets: Regrets) -> None:
         """Have the next probabilities of player `p` overwrite the regrets."""
@@ -242,7 +243,7 @@ class NumbaRangeEngine(EngineBase):
     def current(self, p: int, regrets: Regrets, rates: Floats) -> NDArray[np.float32]:
         """The probabilities that regret matching plays, ``[board][tile][action][LANES]``."""
         player, now = _player_numbers(regrets), np.atleast_2d(rates)
-        out = self._spare.pop(p) if p in self._spare else np.zeros(self.tree.stored(p), np.float32)
+        out = self._spare.pop(p) if p in self._spare else zeros(self.tree.stored(p), np.float32)
         self._workers.run(np.float32, RUN_MATCH, p, player, now, out)
         lock = self.tree.locks[p]
         return out if lock is None else lock.put(out)
