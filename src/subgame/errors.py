@@ -47,6 +47,11 @@ class SubgameError(ValueError):
         """The message without the drawing that may follow it."""
         return str(self)
 
+    @property
+    def on_command_line(self) -> str:
+        """The sentence in the words of the command line."""
+        return self.sentence
+
 
 class UnknownNameError(SubgameError, KeyError):
     """A name is not known. It is a `KeyError` too, so that a `Strategy` is a mapping."""
@@ -75,6 +80,10 @@ class ArgumentError(SubgameError):
         """The name of the argument on the command line."""
         return f"--{self.name.replace('_', '-')}"
 
+    @property
+    def on_command_line(self) -> str:
+        return f"{self.option} {self.wants}"
+
 
 class TextError(SubgameError):
     """A part of a text is wrong; `drawing`, below the sentence, points at it."""
@@ -96,7 +105,29 @@ class NotSavedWarning(UserWarning):
 
 
 class MemoryLimitError(SubgameError):
-    """The work would need more memory than the caller allows."""
+    """The work would need more memory than the caller allows.
+
+    If it is `limited` by an argument, the message names the argument and the command line the
+    option.
+
+    >>> error = MemoryLimitError("The tree needs 2.0 KiB, over the limit of 1.0 KiB.", True)
+    >>> print(error)
+    The tree needs 2.0 KiB, over the limit of 1.0 KiB. A larger memory_limit allows it.
+    """
+
+    def __init__(self, needs: str, limited: bool = False) -> None:
+        super().__init__(needs, limited)
+        self.needs, self.limited = needs, limited
+
+    def __str__(self) -> str:
+        return self._allowed_by("memory_limit")
+
+    @property
+    def on_command_line(self) -> str:
+        return self._allowed_by("--memory-limit")
+
+    def _allowed_by(self, name: str) -> str:
+        return f"{self.needs} A larger {name} allows it." if self.limited else self.needs
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

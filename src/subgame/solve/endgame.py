@@ -48,7 +48,7 @@ from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import solve
 from subgame.solve.tables import Table
 from subgame.tree.compile import compile
-from subgame.tree.files import describe, read_tensors, write_tensors
+from subgame.tree.files import check_finite, describe, read_tensors, write_tensors
 from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.tree import Merge, RangeTree, range_tree
 from subgame.tree.strategy import FORMAT, Strategy
@@ -363,7 +363,8 @@ def load(path: str | Path, *, memory_limit: str | float | None = "8GiB") -> Stra
 
 def tree_of(path: str | Path, memory_limit: str | float | None = "8GiB") -> RangeTree:
     """The tree of the endgame that a file was made for."""
-    said = read_tensors(path, SAVED)[0]
+    said, tensors = read_tensors(path, SAVED)
+    check_finite(path, tensors, SAVED)
     game = _game(path, said)
     tree = range_tree(compile(game, memory_limit=memory_limit, merge=merged_in(said)))
     try:
