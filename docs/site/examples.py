@@ -9,7 +9,7 @@ from pictures import FOLDER, PAPER
 import subgame as sg
 from subgame.show.charts import svg
 from subgame.show.grid import grid
-from subgame.solve.hand_classes import looks, squares
+from subgame.spots.hand_classes import looks, squares
 
 RANGES = ("66+,AJ+,KQ,A5s-A2s,JTs,T9s", "22+,A2s+,KTs+,QTs+,JTs,T9s,98s,AT+,KJ+,QJ")
 LEFT, SIDE = 20, 392

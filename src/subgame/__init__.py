@@ -78,7 +78,6 @@ if TYPE_CHECKING:
     from subgame.refine.subgame import Subgame as Subgame
     from subgame.refine.subgame import combine as combine
     from subgame.refine.subgame import cut
-    from subgame.solve.endgame import Endgame as Endgame
     from subgame.solve.evaluate import BestResponse as BestResponse
     from subgame.solve.evaluate import Exploitability as Exploitability
     from subgame.solve.evaluate import best_response, exploitability
@@ -101,6 +100,7 @@ if TYPE_CHECKING:
         Schedule,
     )
     from subgame.solve.solver import solve as solve
+    from subgame.spots.endgame import Endgame as Endgame
     from subgame.tree.compile import compile
     from subgame.tree.public_tree import PublicTree
     from subgame.tree.strategy import Strategy
@@ -126,7 +126,7 @@ _NAMES = {
     "refine.nested.translation": "translate",
     "refine.refine": "Refinement blueprint",
     "refine.subgame": "Subgame combine cut",
-    "solve.endgame": "Endgame",
+    "spots.endgame": "Endgame",
     "solve.evaluate": "BestResponse Exploitability best_response expected_value exploitability "
     "head_to_head",
     "solve.lp": "solve_lp",

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from subgame.errors import SubgameError
-from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.rules import NOBODY
+from subgame.games.holdem.sizes import STREETS
 from subgame.show.html import Shaded, Value, beside, block, number, table, text
-from subgame.solve.decisions import Decision
-from subgame.solve.endgame import Endgame
-from subgame.solve.hand_classes import as_html, looks, squares
-from subgame.solve.lines import follow_line, line_text
+from subgame.spots.decisions import Decision
+from subgame.spots.endgame import Endgame
+from subgame.spots.hand_classes import as_html, looks, squares
+from subgame.spots.lines import follow_line, line_text
 
 HERE = Path(__file__).parent
 SCRIPTS = (HERE / "serve" / "static" / "lib" / "draw.js", HERE / "show" / "explorer.js")

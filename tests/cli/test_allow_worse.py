@@ -11,7 +11,7 @@ from cli_helpers import Answer, Cli, runner
 
 import subgame as sg
 from holdem_games import GAMES
-from subgame.solve.endgame import load, save
+from subgame.spots.endgame import load, save
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from cli_helpers import runner
 
 import subgame as sg
 from holdem_games import GAMES
-from subgame.solve.endgame import save
 from subgame.solve.solver import Run
+from subgame.spots.endgame import save
 
 COMMAND = [sys.executable, "-m", "subgame.cli", "solve", "leduc"]
 

@@ -17,9 +17,10 @@ import subgame as sg
 from subgame.cli import hand_grid
 from subgame.games.holdem.cards import RANKS
 from subgame.show.grid import ALL_IN, CALL, FOLD, Square
-from subgame.solve import hand_classes, solver
-from subgame.solve.browse import decision
-from subgame.solve.endgame import Endgame
+from subgame.solve import solver
+from subgame.spots import hand_classes
+from subgame.spots.browse import decision
+from subgame.spots.endgame import Endgame
 
 SPOT = ("endgame", "--board", "QsJh2h8d3c", "--pot", "100", "--stack", "200")
 RANGES = ("--oop", "66+,A8s+,KQo:0.5,T9s,54s", "--ip", "QQ-22,ATo+,KJ:0.25")

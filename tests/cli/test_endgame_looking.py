@@ -11,7 +11,7 @@ import pytest
 from cli_helpers import Cli, runner
 
 import subgame as sg
-from subgame.solve.endgame import Endgame, load
+from subgame.spots.endgame import Endgame, load
 from subgame.tree.files import read_tensors, write_tensors
 
 SPOT = ("endgame", "--board", "QsJh2h8d", "--pot", "100", "--stack", "100", "--bets", "0.5x a")

@@ -23,9 +23,10 @@ import subgame as sg
 from subgame.errors import NotSavedWarning
 from subgame.games.holdem.game import Holdem
 from subgame.play import match
-from subgame.solve import report, solver
-from subgame.solve.endgame import load
-from subgame.solve.flops import Flop
+from subgame.solve import solver
+from subgame.spots import report
+from subgame.spots.endgame import load
+from subgame.spots.flops import Flop
 from subgame.tree.files import replacing, rescue
 
 ENOSPC = "No space left on device"

@@ -12,9 +12,9 @@ import subgame as sg
 from subgame.cli import preflop as command
 from subgame.errors import SubgameError
 from subgame.games.holdem.cards import DECK
-from subgame.solve.decisions import class_names
-from subgame.solve.preflop import PreflopSolution, preflop_game, solve_preflop
-from subgame.solve.pushfold import preflop, push_fold
+from subgame.spots.decisions import class_names
+from subgame.spots.preflop import PreflopSolution, preflop_game, solve_preflop
+from subgame.spots.pushfold import preflop, push_fold
 
 NAMES = class_names(DECK)
 
@@ -63,7 +63,7 @@ def test_the_value_is_that_of_all_pairs_of_hands(found: PreflopSolution) -> None
 
 def found_value(found: PreflopSolution, i: int) -> float:
     """What the small blind wins with a class of hands, by the solver's own recursion."""
-    from subgame.solve.preflop import _Cfr
+    from subgame.spots.preflop import _Cfr
 
     run = _Cfr(found.nodes[0], list(found.nodes))
     each = run.values(1, list(found.probs))

@@ -12,8 +12,8 @@ import subgame as sg
 from subgame.bench import preflop_data
 from subgame.games.holdem.cards import DECK
 from subgame.games.holdem.evaluate import rank_hands
-from subgame.solve.decisions import class_names, class_of
-from subgame.solve.pushfold import PushFold, preflop, push_fold
+from subgame.spots.decisions import class_names, class_of
+from subgame.spots.pushfold import PushFold, preflop, push_fold
 
 NAMES = class_names(DECK)
 

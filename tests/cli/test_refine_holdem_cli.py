@@ -14,7 +14,7 @@ from test_cli_refine import KEYS
 import subgame as sg
 from holdem_games import GAMES
 from subgame.refine.gadgets import TECHNIQUES
-from subgame.solve.endgame import load, save
+from subgame.spots.endgame import load, save
 
 
 @pytest.fixture

@@ -17,19 +17,20 @@ import pytest
 from cli_helpers import Cli, runner
 
 import subgame as sg
+from subgame.games.holdem.equity import possible
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.isomorphism import canonicalise
-from subgame.solve import report
-from subgame.solve.browse import Explorer, possible
-from subgame.solve.compare import Comparison
-from subgame.solve.endgame import Endgame
-from subgame.solve.flops import Flop, flops, subsets, texture
-from subgame.solve.lines import follow_line
-from subgame.solve.pages import page
-from subgame.solve.report import LINES, Task, flop_report, weighted_mean
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
-from subgame.solve.tables import Table
+from subgame.spots import report
+from subgame.spots.browse import Explorer
+from subgame.spots.compare import Comparison
+from subgame.spots.endgame import Endgame
+from subgame.spots.flops import Flop, flops, subsets, texture
+from subgame.spots.lines import follow_line
+from subgame.spots.pages import page
+from subgame.spots.report import LINES, Task, flop_report, weighted_mean
+from subgame.spots.tables import Table
 from subgame.tree.ranges.tree import range_tree
 
 FLOPS = [Flop("AhKd2c", 4), Flop("8h8d7h", 1), Flop("QcJc9s", 2)]

@@ -16,7 +16,7 @@ from typing import Any
 
 import subgame as sg
 from subgame.cli import main
-from subgame.cli.exploit import read_table
+from subgame.cli.strategies import read_table
 from subgame.errors import SubgameError
 from subgame.games.holdem.cards import DECK
 from subgame.games.holdem.imports import read_spot
@@ -25,12 +25,12 @@ from subgame.memory import parse_bytes
 from subgame.play.protocols.acpc import MatchState
 from subgame.play.protocols.histories import read_acpc, read_history, read_phh
 from subgame.play.protocols.slumbot import Slumbot, Told
-from subgame.solve.endgame import load as load_spot
-from subgame.solve.endgame import save as save_spot
-from subgame.solve.lines import follow_line
-from subgame.solve.locks import Lock, merging
 from subgame.solve.schedule import parse as parse_schedule
 from subgame.solve.solver import Run
+from subgame.spots.endgame import load as load_spot
+from subgame.spots.endgame import save as save_spot
+from subgame.spots.lines import follow_line
+from subgame.spots.locks import Lock, merging
 
 EFG = """EFG 2 R "Pick" { "A" "B" } "a comment"
 c "deal" 1 "" { "x" 1/2 "y" 0.5 } 0

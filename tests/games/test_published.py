@@ -11,9 +11,9 @@ import pytest
 
 import subgame as sg
 from subgame.games.holdem import endgame
-from subgame.solve.endgame import equities
-from subgame.solve.locks import Lock, locked_spot
-from subgame.solve.pushfold import push_fold
+from subgame.spots.endgame import equities
+from subgame.spots.locks import Lock, locked_spot
+from subgame.spots.pushfold import push_fold
 
 BLANK = "2s3h4d6c7c"
 """A board on which pairs of aces, kings and queens rank as these cards do in a toy game."""

@@ -16,9 +16,9 @@ from watcher import solver
 import subgame as sg
 from holdem_games import GAMES
 from subgame.games.base import CHANCE, TERMINAL, Game, State
-from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.game import BOARD_CARDS, HoldemState
 from subgame.games.holdem.isomorphism import card_permutations, hand_permutations
+from subgame.games.holdem.sizes import STREETS
 from subgame.solve.schedule import Schedule
 from subgame.tree.ranges.betting_tree import decisions
 from subgame.tree.ranges.buckets import Buckets

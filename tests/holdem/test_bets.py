@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from holdem_games import acting
 from subgame.errors import SubgameError
-from subgame.games.holdem.bets import STREETS, BetSizes, Size, StreetSizes
+from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.rules import Betting, amounts
+from subgame.games.holdem.sizes import STREETS, Size, StreetSizes
 
 HALF, POT, ALL_IN = Size("pot", 0.5), Size("pot", 1), Size("all-in")
 FLOP = acting("flop", 100, 0, (1000, 1000), 10)

@@ -15,8 +15,8 @@ from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.ranges import Range
-from subgame.solve.browse import decision
-from subgame.solve.endgame import (
+from subgame.spots.browse import decision
+from subgame.spots.endgame import (
     Endgame,
     equities,
     load,

@@ -11,8 +11,8 @@ import subgame as sg
 from brute_ranges import Brute
 from subgame.errors import SubgameError
 from subgame.games.holdem import Deck, Holdem, NoLimit, endgame, nlfh
-from subgame.solve.endgame import Endgame, load, save
 from subgame.solve.evaluate import Exploitability, head_to_head
+from subgame.spots.endgame import Endgame, load, save
 
 DECK = Deck("9TJQKA", "cd")
 RANGES = ("AA,KQ,JT,Q9:0.5", "AK,QJ,T9s,KK,AcJd:0.5")

@@ -24,9 +24,9 @@ from subgame.serve import jobs, worker
 from subgame.serve.settings import Settings
 from subgame.serve.spots import Spot
 from subgame.serve.store import Store
-from subgame.solve.endgame import load
-from subgame.solve.flops import Flop
-from subgame.solve.report import LINES, Task, flop_row
+from subgame.spots.endgame import load
+from subgame.spots.flops import Flop
+from subgame.spots.report import LINES, Task, flop_row
 
 SPOT = {"spot": RIVER, "stop": {"iterations": 200}, "schedule": "dcfr"}
 LONG = {"spot": RIVER, "stop": {"iterations": 5_000_000}, "schedule": "dcfr"}

@@ -27,7 +27,7 @@ from subgame.play.match import Hand
 from subgame.serve import story, tables
 from subgame.serve.app import MAP, STATIC
 from subgame.serve.spots import Spot, quote, range_view
-from subgame.solve.endgame import memory_needed
+from subgame.spots.endgame import memory_needed
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,11 @@ from serving import put, serving
 import subgame as sg
 from subgame.papers.coin_toss import action_values
 from subgame.serve import worker
-from subgame.serve.public_trees import around, catalogue, load_game, small, view_of
+from subgame.serve.public_trees import catalogue, load_game, small, view_of
 from subgame.serve.range_views import RangeView
 from subgame.serve.store import Store
-from subgame.solve.lines import follow_line
+from subgame.serve.tree_views import around
+from subgame.spots.lines import follow_line
 
 SMALL = (
     "holdem(board=TdJcQdKc,ranks=TJQKA,suits=cd,pot=20,stack=30,big_blind=2,bets=postflop: 0.5x)"

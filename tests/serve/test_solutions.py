@@ -19,8 +19,8 @@ from subgame.serve import worker
 from subgame.serve.solutions import opened
 from subgame.serve.spots import FieldError, Spot
 from subgame.serve.store import Store
-from subgame.solve.compare import Comparison
-from subgame.solve.decisions import Decision
+from subgame.spots.compare import Comparison
+from subgame.spots.decisions import Decision
 
 TURN: dict[str, Any] = {
     "board": "QsJh2h8d",

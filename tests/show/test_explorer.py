@@ -13,7 +13,7 @@ import pytest
 
 import subgame as sg
 from subgame.notebook import CANVAS, cells, explore, pages, script
-from subgame.solve.hand_classes import looks
+from subgame.spots.hand_classes import looks
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PAGE = """<meta charset="utf-8"><div id="here"></div><pre id="out"></pre><script type="module">

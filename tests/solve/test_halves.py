@@ -13,8 +13,8 @@ from holdem_games import GAMES
 from subgame.engines.factory import engine
 from subgame.engines.numba.int16 import Int16Numbers
 from subgame.solve.cfr import Cfr
-from subgame.solve.endgame import memory_needed
 from subgame.solve.schedule import parse
+from subgame.spots.endgame import memory_needed
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
 RIVER = sg.holdem.endgame("QsJh2h8d3c", 100, 200, ("AA,KQ,JTs,76s", "QQ,AJ,T9s"), "all: 1x a")

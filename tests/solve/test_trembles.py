@@ -17,7 +17,7 @@ from holdem_games import GAMES
 from subgame.errors import SubgameError
 from subgame.games.holdem import BetSizes, Deck
 from subgame.solve.lp import constraints
-from subgame.solve.off_path import off_path
+from subgame.spots.off_path import off_path
 from subgame.tree.sequence.tree import sequence_tree
 
 Floats = NDArray[np.float64]

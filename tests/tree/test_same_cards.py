@@ -16,8 +16,8 @@ from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.isomorphism import same_cards
 from subgame.solve.cfr import Cfr
-from subgame.solve.endgame import load, save
 from subgame.solve.schedule import parse
+from subgame.spots.endgame import load, save
 from subgame.tree.ranges.merging import Unmerged, unmerged
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 

@@ -31,7 +31,7 @@ from subgame.engines.torch.buckets import Bucketed
 from subgame.engines.torch.ranges import TorchRangeEngine
 from subgame.engines.torch.torch_ops import StreetNumbers, Task, TorchOps
 from subgame.errors import ArgumentError, SubgameError
-from subgame.games.holdem.bets import STREETS
+from subgame.games.holdem.sizes import STREETS
 from subgame.solve.cfr import Cfr
 from subgame.solve.evaluate import Exploitability
 from subgame.solve.schedule import Schedule, parse

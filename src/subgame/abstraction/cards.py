@@ -29,9 +29,9 @@ from subgame.abstraction.clustering import Clusters, Metric, cluster
 from subgame.abstraction.features import KINDS, features
 from subgame.abstraction.points import Points, points
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
-from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import BOARD_CARDS
+from subgame.games.holdem.sizes import STREETS
 from subgame.tree.ranges.buckets import Buckets, check_not_merged
 from subgame.tree.ranges.tree import RangeTree
 

@@ -23,8 +23,8 @@ from scipy.optimize import nnls
 from subgame.bench import preflop_data
 from subgame.games.holdem.cards import DECK
 from subgame.games.holdem.isomorphism import canonical_boards
-from subgame.solve.decisions import class_of
-from subgame.solve.flops import texture
+from subgame.spots.decisions import class_of
+from subgame.spots.flops import texture
 
 Floats = NDArray[np.float64]
 SIZES = (25, 49, 95, 184)

@@ -27,10 +27,10 @@ import numpy as np
 import subgame as sg
 from subgame.bench.holdem_spots import REAL, SPOTS, Peer, Spot
 from subgame.errors import SubgameError, did_you_mean
-from subgame.solve.endgame import BYTES
 from subgame.solve.evaluate import value_of
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
+from subgame.spots.endgame import BYTES
 from subgame.tree.ranges.tree import RangeTree
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from subgame.errors import did_you_mean
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from subgame.solve.compare import Comparison, DecisionPair
+    from subgame.spots.compare import Comparison, DecisionPair
 
 PERCENT = 100
 
@@ -48,9 +48,9 @@ def compare_command(
     check_spot(one)
     check_spot(two)
 
-    from subgame.solve.compare import Comparison
-    from subgame.solve.decisions import hands_in
-    from subgame.solve.endgame import Endgame
+    from subgame.spots.compare import Comparison
+    from subgame.spots.decisions import hands_in
+    from subgame.spots.endgame import Endgame
 
     both = Comparison(Endgame.open(one), Endgame.open(two))
     pair = both.at(line)
@@ -119,7 +119,7 @@ def _grid(console: Console, pair: DecisionPair, action: str) -> None:
     import numpy as np
     from rich.text import Text
 
-    from subgame.solve.decisions import class_names
+    from subgame.spots.decisions import class_names
 
     deck = pair.one.tree.holdem.deck
     names, change = class_names(deck), PERCENT * pair.difference(action)

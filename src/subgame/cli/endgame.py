@@ -32,7 +32,7 @@ from subgame.solve.schedule import NAMED
 if TYPE_CHECKING:
     from subgame.cli.endgame_view import Shown
     from subgame.games.holdem.game import Holdem
-    from subgame.solve.locks import Lock
+    from subgame.spots.locks import Lock
     from subgame.tree.ranges.tree import Merge, RangeTree
 
 TARGET = "0.5%"
@@ -285,9 +285,9 @@ def solve_spot(
     """Check everything, then solve, or `resume` a solve; Ctrl-C keeps the result so far."""
     from subgame.cli.endgame_view import Shown, decisions
     from subgame.games.holdem.chips import number
-    from subgame.solve.endgame import Endgame, about
-    from subgame.solve.lines import follow_to_decision
     from subgame.solve.solver import begin, complete
+    from subgame.spots.endgame import Endgame, about
+    from subgame.spots.lines import follow_to_decision
 
     follow_to_decision(game, looking.line or "")
     wanted = how.target if how.is_limited else TARGET
@@ -316,8 +316,8 @@ def solve_spot(
 
 def _compile(game: Holdem, how: Solving, meter: Meter, locks: tuple[Lock, ...]) -> RangeTree:
     from subgame.memory import Allowance
-    from subgame.solve.endgame import BYTES
-    from subgame.solve.locks import locked, merging
+    from subgame.spots.endgame import BYTES
+    from subgame.spots.locks import locked, merging
     from subgame.tree.ranges.tree import compile_range_tree
 
     def dealt(boards: int) -> None:
@@ -345,8 +345,8 @@ def saved(file: Path, how: Solving, looking: Looking, keeping: Keeping) -> Shown
     """A saved solution as it is, or one that is solved further from it."""
     import subgame as sg
     from subgame.cli.endgame_view import Saved, Shown, decisions
-    from subgame.solve.endgame import Endgame, memory_needed, tree_of
-    from subgame.solve.locks import Lock
+    from subgame.spots.endgame import Endgame, memory_needed, tree_of
+    from subgame.spots.locks import Lock
 
     if how.is_limited:
         schedule, merge = _state_of(file)
@@ -373,8 +373,8 @@ def saved(file: Path, how: Solving, looking: Looking, keeping: Keeping) -> Shown
 def _state_of(file: Path) -> tuple[str, Merge]:
     """The schedule of a saved solve, and what is merged in its tree."""
     from subgame.games.holdem.spots import SAVED as WANTED
-    from subgame.solve.endgame import merged_in
     from subgame.solve.schedule import Schedule
+    from subgame.spots.endgame import merged_in
     from subgame.tree.files import read_tensors
 
     said, _ = read_tensors(file, WANTED)

@@ -57,7 +57,7 @@ class Looking:
     def check_hand(self, deck: Deck) -> None:
         """Refuse hands that cannot be read, before anything is solved."""
         if self.hand is not None:
-            from subgame.solve.decisions import check_hands
+            from subgame.spots.decisions import check_hands
 
             check_hands(deck, self.hand)
 

@@ -21,11 +21,11 @@ from subgame.errors import SubgameError, human_bytes
 
 if TYPE_CHECKING:
     from subgame.cli.endgame_options import Keeping, Looking
-    from subgame.solve.decisions import Decision
-    from subgame.solve.endgame import Endgame
     from subgame.solve.evaluate import Exploitability
     from subgame.solve.results import Result
-    from subgame.solve.tables import Table as Rows
+    from subgame.spots.decisions import Decision
+    from subgame.spots.endgame import Endgame
+    from subgame.spots.tables import Table as Rows
 
 PLAYERS = ("OOP", "IP")
 TABLES = {"hands": "hand_table", "classes": "class_table", "actions": "action_table"}
@@ -146,7 +146,7 @@ class Shown:
 
     def _heading(self) -> Text:
         from subgame.cli.hand_grid import cards_text
-        from subgame.games.holdem.bets import STREETS
+        from subgame.games.holdem.sizes import STREETS
 
         game = self.solved.tree.holdem
         bets = str(game.bets.since(STREETS[game.start().street]))
@@ -231,7 +231,7 @@ def _noun(action: str, name: str) -> str:
     >>> _noun("r50", "bet 50"), _noun("r1000", "all-in 1,000")
     ('a bet of 50', 'an all-in')
     """
-    from subgame.solve.lines import amount, chips_text
+    from subgame.spots.lines import amount, chips_text
 
     return "an all-in" if name.startswith("all-in") else f"a bet of {chips_text(amount(action))}"
 
@@ -239,8 +239,8 @@ def _noun(action: str, name: str) -> str:
 def title(decision: Decision) -> Text:
     """Who acts, and after which actions and cards."""
     from subgame.cli.hand_grid import cards_text
-    from subgame.games.holdem.bets import STREETS
-    from subgame.solve.lines import action_name
+    from subgame.games.holdem.sizes import STREETS
+    from subgame.spots.lines import action_name
 
     deck, walk = decision.tree.holdem.deck, decision.walk
     past, board = list[Text](), decision.tree.holdem.board
@@ -279,7 +279,7 @@ def ghosts_text(rows: Rows) -> Table:
 
 def values_text(decision: Decision) -> Text:
     """Pot, reach, EV, equity and EQR at a decision, in a line."""
-    from subgame.solve.lines import chips_text
+    from subgame.spots.lines import chips_text
 
     betting, text = decision.betting, Text("  here: ")
     text.append(f"pot {chips_text(betting.pot)}", "bold")

@@ -11,13 +11,13 @@ from rich.style import Style
 from rich.text import Text
 
 from subgame.show.grid import Rgb, Square, blend
-from subgame.solve.hand_classes import Look, looks, squares
-from subgame.solve.lines import share_of_pot
+from subgame.spots.hand_classes import Look, looks, squares
+from subgame.spots.lines import share_of_pot
 
 if TYPE_CHECKING:
     from subgame.games.holdem.cards import Deck
-    from subgame.solve.decisions import Decision
-    from subgame.solve.preflop import PreflopDecision
+    from subgame.spots.decisions import Decision
+    from subgame.spots.preflop import PreflopDecision
 
 DARK: Rgb = (30, 30, 34)
 """The colour of a class fades to this where little of it is in the range."""

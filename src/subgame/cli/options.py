@@ -31,6 +31,7 @@ from subgame.cli.checks import (
     check_writable,
 )
 from subgame.cli.common import picture
+from subgame.cli.strategies import check_strategy, read_strategy
 from subgame.errors import SubgameError
 
 if TYPE_CHECKING:
@@ -153,14 +154,11 @@ class Given:
                 "NAME."
             )
         if self.strategy is not None:
-            from subgame.cli.exploit import check_strategy
-
             check_strategy(self.strategy)
 
     def read(self, tree: PublicTree) -> Strategy:
         """The strategy that a STRATEGY argument or a --blueprint names."""
         import subgame as sg
-        from subgame.cli.exploit import read_strategy
 
         if self.blueprint is not None:
             return sg.blueprint(tree, self.blueprint)

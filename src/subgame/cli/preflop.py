@@ -16,9 +16,9 @@ from subgame.errors import SubgameError, human_bytes
 if TYPE_CHECKING:
     from subgame.games.holdem.game import Holdem
     from subgame.show.grid import Square
-    from subgame.solve.decisions import Decision
-    from subgame.solve.preflop import PreflopDecision
-    from subgame.solve.tables import Table
+    from subgame.spots.decisions import Decision
+    from subgame.spots.preflop import PreflopDecision
+    from subgame.spots.tables import Table
 
 BETS = "2.5r / raise 3r a / cap 4"
 FLOP_TARGET = 0.005
@@ -110,8 +110,8 @@ def preflop_command(
         raise SubgameError("--device is for betting on the flop, which --flop gives.")
     check_device(solving.device, None)
 
-    from subgame.solve.lines import follow_to_decision
-    from subgame.solve.preflop import SEATS, preflop_game
+    from subgame.spots.lines import follow_to_decision
+    from subgame.spots.preflop import SEATS, preflop_game
 
     game = preflop_game(tree.stack, tree.bets, tree.flop or "none", small_blind=tree.small_blind)
     if follow_to_decision(game, line).betting.street > 0:
@@ -139,7 +139,7 @@ def preflop_command(
 
 
 def _by_classes(tree: Tree, how: Solving, line: str) -> Found:
-    from subgame.solve.preflop import solve_preflop
+    from subgame.spots.preflop import solve_preflop
 
     with Meter("the preflop ranges") as meter:
 
@@ -161,8 +161,8 @@ def _by_classes(tree: Tree, how: Solving, line: str) -> Found:
 
 def _flop(game: Holdem, how: Solving, line: str) -> Found:
     import subgame as sg
-    from subgame.solve.browse import Explorer
-    from subgame.solve.hand_classes import squares
+    from subgame.spots.browse import Explorer
+    from subgame.spots.hand_classes import squares
     from subgame.tree.ranges.tree import range_tree
 
     with Meter("flop hold'em") as meter:
@@ -191,8 +191,8 @@ def _print(found: Found, tree: Tree, line: str) -> None:
 
     from subgame.cli import hand_grid
     from subgame.cli.console import next_steps
-    from subgame.solve.lines import is_all_in
-    from subgame.solve.preflop import SEATS
+    from subgame.spots.lines import is_all_in
+    from subgame.spots.preflop import SEATS
 
     console, here = stdout(), found.decision
     seat = SEATS[here.betting.player].capitalize()

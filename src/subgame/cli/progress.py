@@ -205,7 +205,7 @@ def range_memory(
 ) -> int:
     """Bytes that solving a hold'em tree needs; refused if they are over the limit."""
     from subgame.memory import parse_bytes
-    from subgame.solve.endgame import memory_needed
+    from subgame.spots.endgame import memory_needed
 
     needed = memory_needed(tree, schedule, storage)
     if needed > parse_bytes(memory_limit):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from subgame.solve.pushfold import PushFold
+    from subgame.spots.pushfold import PushFold
 
 
 @grouped
@@ -36,7 +36,7 @@ def pushfold_command(
     subgame pushfold --stack 7.7 --ante 0.1 --csv > chart.csv
     """
     check_form(csv, json)
-    from subgame.solve.pushfold import push_fold
+    from subgame.spots.pushfold import push_fold
 
     found = push_fold(stack, small_blind=small_blind, ante=ante)
     if csv:

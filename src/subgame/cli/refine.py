@@ -14,11 +14,11 @@ import typer
 from subgame.cli.arguments import GAME_HELP, SecondsOption, completing, game_argument, opt
 from subgame.cli.checks import check_player
 from subgame.cli.common import SAVED, check_spot, emit, finish, load_game, save_files, stdout
-from subgame.cli.exploit import read_strategy
 from subgame.cli.line import Line
 from subgame.cli.options import Given, PlayerOption, Plotted, ThreadedPlace, check_exact, grouped
 from subgame.cli.progress import Meter, check_range_schedule, range_memory, warm_up, warm_up_ranges
 from subgame.cli.refine_view import not_saved, show
+from subgame.cli.strategies import read_strategy
 from subgame.errors import SubgameError
 from subgame.refine.gadgets import TECHNIQUES, Gadget, technique
 from subgame.solve.schedule import NAMED, parse
@@ -298,7 +298,7 @@ def _check_holdem(gadgets: Sequence[Gadget], schedule: str | None) -> None:
 def _read_spot(spot: Path, given: Given, memory_limit: str) -> Strategy:
     """A solution that ``subgame endgame --out`` saved, or another strategy for the same spot."""
     from subgame.games.holdem.spots import SAVED
-    from subgame.solve.endgame import load
+    from subgame.spots.endgame import load
     from subgame.tree.files import read_tensors
 
     said = read_tensors(spot, SAVED)[0]
@@ -349,7 +349,7 @@ def _prepare(
 # After ---------------------------------------------------------------------------------------
 def _save(found: Refinement, spot: Path | None, path: Path) -> None:
     """Save the strategy with how it was made; that of a hold'em spot with its spot."""
-    from subgame.solve.endgame import save
+    from subgame.spots.endgame import save
 
     places = list(dict.fromkeys(part.subgame.name for part in found.parts))
     where = places[0] if len(places) == 1 else f"{len(places)} subgames"

@@ -259,7 +259,7 @@ def _of_different_ranks(part: Part, count: int, sign: int) -> Iterator[Hand]:
 def _frequencies(found: Refinement, rough: Strategy) -> Table:
     """The frequencies of the first actions, before and after."""
     from subgame.cli.endgame_view import title
-    from subgame.solve.browse import decision
+    from subgame.spots.browse import decision
 
     start, lines = decision(rough).betting, [""]
     checked = start.child("c")

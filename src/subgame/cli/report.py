@@ -20,7 +20,7 @@ from subgame.errors import SubgameError, human_bytes
 
 if TYPE_CHECKING:
     from subgame.games.holdem.game import Holdem
-    from subgame.solve.tables import Table
+    from subgame.spots.tables import Table
 
 SUFFIXES = (".csv", ".json", ".parquet", ".html")
 
@@ -123,7 +123,7 @@ def report_command(*, file: FileArgument = None, spot: Spot, reporting: Reportin
 def _cards(file: Path, how: Reporting) -> None:
     check_spot(file)
 
-    from subgame.solve.endgame import Endgame
+    from subgame.spots.endgame import Endgame
 
     with Meter("the report"):
         solved = Endgame.open(file)
@@ -140,7 +140,7 @@ def _cards(file: Path, how: Reporting) -> None:
 
 
 def _flops(spot: Spot, how: Reporting) -> None:
-    from subgame.solve.flops import flops
+    from subgame.spots.flops import flops
 
     if spot.board is not None:
         raise SubgameError("A report takes its flops from --flops, so --board cannot be given.")
@@ -156,7 +156,7 @@ def _flops(spot: Spot, how: Reporting) -> None:
     from concurrent.futures import ProcessPoolExecutor
     from contextlib import nullcontext
 
-    from subgame.solve.report import LINES, check_log, flop_report, quote, weighted_mean
+    from subgame.spots.report import LINES, check_log, flop_report, quote, weighted_mean
 
     lines = [*LINES, how.line] if how.line else list(LINES)
     done = check_log(how.log, chosen, game, target, lines)
@@ -202,7 +202,7 @@ def _game(spot: Spot, flop: str) -> Holdem:
 
 
 def _write(found: Table, mean: dict[str, Any], how: Reporting, title: str, said: str) -> None:
-    from subgame.solve.pages import save_page
+    from subgame.spots.pages import save_page
 
     def save(path: Path) -> None:
         if path.suffix == ".html":

@@ -16,7 +16,7 @@ from subgame.errors import SubgameError, read_text
 if TYPE_CHECKING:
     from subgame.games.holdem.chips import Chips
     from subgame.games.holdem.game import Holdem
-    from subgame.solve.locks import Lock
+    from subgame.spots.locks import Lock
 
 T = TypeVar("T")
 BETS = "0.5x 1x a"
@@ -114,7 +114,7 @@ class Spot:
         """The locks that the options give."""
         if not self.lock:
             return ()
-        from subgame.solve.locks import read_locks
+        from subgame.spots.locks import read_locks
 
         return tuple(_read("--lock", read_locks, self.lock))
 
@@ -193,7 +193,7 @@ def _stacks(text: str) -> tuple[Chips, Chips]:
 
 
 def _share(text: str) -> float:
-    from subgame.games.holdem.bets import NUMBER, share
+    from subgame.games.holdem.sizes import NUMBER, share
 
     if not NUMBER.fullmatch(text.strip().removesuffix("%").strip()):
         raise SubgameError(f"--rake must be a share of the pot such as 5%, not '{text}'.")

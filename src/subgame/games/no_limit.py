@@ -27,8 +27,9 @@ from typing import Any, Self
 
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game, State
-from subgame.games.holdem.bets import NOTHING, STREETS, BetSizes
+from subgame.games.holdem.bets import NOTHING, BetSizes
 from subgame.games.holdem.rules import NOBODY, Bet, Betting, NoLimit
+from subgame.games.holdem.sizes import STREETS
 
 RANKS = "JQK"
 LAST = len(STREETS) - 1

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from subgame.games.base import CHANCE, Game
-from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.game import Holdem
+from subgame.games.holdem.sizes import STREETS
 from subgame.play.match import Estimate, Hand
 
 LINES = 10

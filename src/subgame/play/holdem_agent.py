@@ -22,11 +22,12 @@ from subgame.blueprints.stored import StoredBlueprint
 from subgame.engines.numba.strengths import mean_ahead
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE
-from subgame.games.holdem.bets import STREETS, BetSizes
+from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import Holdem, HoldemState
 from subgame.games.holdem.rules import Betting
+from subgame.games.holdem.sizes import STREETS
 from subgame.games.holdem.spots import endgame
 from subgame.play.agent import Policy, thresholded
 from subgame.play.searching import Explanation, SearchAgent, actions_of, shares

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from subgame.games.base import State
 from subgame.games.holdem.game import HoldemState
 from subgame.play.agent import Agent, Event, Watcher
-from subgame.solve.lines import action_name, said
+from subgame.spots.lines import action_name, said
 
 
 class Human(Watcher):

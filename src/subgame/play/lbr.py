@@ -31,11 +31,12 @@ from numpy.typing import NDArray
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.actions import kind_of
 from subgame.games.base import Game
-from subgame.games.holdem.bets import STREETS, BetSizes
+from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.equity import equities
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
+from subgame.games.holdem.sizes import STREETS
 from subgame.play.agent import Agent, Event, Mixed, Policy
 from subgame.refine.live.ranges import ReachedRanges, start_of
 from subgame.refine.live.reached import Reached

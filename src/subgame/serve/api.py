@@ -28,7 +28,7 @@ NEEDED = (
     "subgame.games.holdem",
     "subgame.play.blueprint_agent",
     "subgame.serve.tables",
-    "subgame.solve.compare",
+    "subgame.spots.compare",
 )
 """What most requests need, and the first page does not."""
 LIGHT = ("/api/jobs", "/api/health")

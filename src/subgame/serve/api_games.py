@@ -14,6 +14,7 @@ from subgame.serve import public_trees as trees
 from subgame.serve.api_jobs import Stop, parts
 from subgame.serve.spots import FieldError, Model
 from subgame.serve.store import Row, Store, checked_name
+from subgame.serve.tree_views import around, figures
 from subgame.serve.worker import STRATEGY
 
 games_router = APIRouter(tags=["games"])
@@ -116,7 +117,7 @@ def tree(
     known = _tree(store.data, game)
     here = known.view.find(at)
     told = trees.overview(known.game, known.tree) | known.view.about
-    told |= trees.around(known.view, here)
+    told |= around(known.view, here)
     name = strategy or (told["blueprints"][0] if told["blueprints"] else "uniform")
     played = _strategy(store, known, name)
     return told | {
@@ -214,5 +215,5 @@ def _strategy(store: Store, known: Known, name: str) -> Any:
 
 def _figures(known: Known, name: str, played: Any) -> dict[str, Any]:
     if name not in known.figures:
-        known.figures[name] = trees.figures(known.tree, played)
+        known.figures[name] = figures(known.tree, played)
     return known.figures[name]

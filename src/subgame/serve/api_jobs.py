@@ -271,7 +271,7 @@ def rows(id: str, request: Request) -> Any:
 def _public_state(folder: Path, settings: Settings, line: str) -> str:
     """The name of the public state after a line of a spot; empty without a line."""
     from subgame.serve.solutions import opened
-    from subgame.solve.lines import follow_line
+    from subgame.spots.lines import follow_line
 
     if not line:
         return ""

@@ -56,7 +56,7 @@ def start(body: Report, request: Request) -> Row:
 @reports_router.get("/jobs/{id}/report")
 def rows(id: str, request: Request) -> dict[str, Any]:
     """The rows of the flops that are solved, and their weighted means."""
-    from subgame.solve.report import weighted_mean
+    from subgame.spots.report import weighted_mean
 
     found = _rows(request, id)
     return {
@@ -74,8 +74,8 @@ def table(id: str, request: Request) -> PlainTextResponse:
 
 
 def _rows(request: Request, id: str) -> Any:
-    from subgame.solve.report import logged
-    from subgame.solve.tables import Table
+    from subgame.spots.report import logged
+    from subgame.spots.tables import Table
 
     store = parts(request)[0]
     path = store.folder(store.get("jobs", id)["id"]) / FLOPS

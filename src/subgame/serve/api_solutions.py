@@ -66,8 +66,8 @@ def lock(body: Locks, request: Request) -> Row:
 
     A lock is a text such as ``check, bet 50: KK = call 75%, fold 25%; 99-66 = fold 100%``.
     """
-    from subgame.solve.locks import Lock, merging
     from subgame.solve.schedule import parse
+    from subgame.spots.locks import Lock, merging
 
     parse(body.schedule)
     game = _spot(request, body.of).solved.tree.holdem

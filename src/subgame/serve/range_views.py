@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from subgame.serve.public_trees import LISTED, infoset_row
 from subgame.serve.solutions import action_kind
-from subgame.solve.browse import Explorer
-from subgame.solve.decisions import hands_in
+from subgame.serve.tree_views import LISTED, infoset_row
 from subgame.solve.evaluate import best_response_strategy
-from subgame.solve.lines import Step, Walk, action_name, follow_line, line_text
+from subgame.spots.browse import Explorer
+from subgame.spots.decisions import hands_in
+from subgame.spots.lines import Step, Walk, action_name, follow_line, line_text
 from subgame.tree.ranges.tree import range_tree
 from subgame.tree.strategy import Strategy
 

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
     from subgame.games.holdem.game import Holdem
     from subgame.games.holdem.rules import Betting
-    from subgame.solve.decisions import Decision
-    from subgame.solve.endgame import Endgame
-    from subgame.solve.lines import Walk
+    from subgame.spots.decisions import Decision
+    from subgame.spots.endgame import Endgame
+    from subgame.spots.lines import Walk
 
 DIGITS = 5
 """Digits of the numbers that are sent to the page."""
@@ -35,7 +35,7 @@ _opening = threading.Lock()
 
 def opened(path: Path, memory_limit: str) -> Opened:
     """A saved spot; its probabilities stay in the file until they are looked at."""
-    from subgame.solve.endgame import Endgame
+    from subgame.spots.endgame import Endgame
 
     key = (path, path.stat().st_mtime_ns)
     with _opening:
@@ -53,9 +53,9 @@ def place_view(solved: Endgame, line: str, *, values: bool = False) -> dict[str,
 
     `values` adds EV, equity and EQR, for which what follows is computed.
     """
-    from subgame.games.holdem.bets import STREETS
     from subgame.games.holdem.chips import number
-    from subgame.solve.lines import follow_line, line_text
+    from subgame.games.holdem.sizes import STREETS
+    from subgame.spots.lines import follow_line, line_text
 
     game = solved.tree.holdem
     walk = follow_line(game, line)
@@ -132,7 +132,7 @@ def _next(betting: Betting, action: str) -> str:
 
 def action_kind(betting: Betting, action: str) -> str:
     """What the page colours an action by: fold, check, call, bet, raise or all-in."""
-    from subgame.solve.lines import is_all_in
+    from subgame.spots.lines import is_all_in
 
     if action == "f":
         return "fold"
@@ -143,8 +143,8 @@ def action_kind(betting: Betting, action: str) -> str:
 
 def _path(game: Holdem, walk: Walk) -> list[dict[str, Any]]:
     """The actions and cards that lead here, each with the line before it."""
-    from subgame.games.holdem.bets import STREETS
-    from subgame.solve.lines import Walk, action_name, line_text
+    from subgame.games.holdem.sizes import STREETS
+    from subgame.spots.lines import Walk, action_name, line_text
 
     rows: list[dict[str, Any]] = []
     seen = len(game.board)
@@ -178,7 +178,7 @@ def runouts_view(solved: Endgame, line: str) -> list[dict[str, Any]]:
 
 def compared_view(one: Endgame, two: Endgame, line: str) -> dict[str, Any]:
     """Two solutions at a decision: totals, and the differences by class of hands."""
-    from subgame.solve.compare import Comparison
+    from subgame.spots.compare import Comparison
 
     both = Comparison(one, two)
     pair = both.at(line)

@@ -17,7 +17,7 @@ from subgame.errors import SubgameError
 if TYPE_CHECKING:
     from subgame.games.holdem.game import Holdem
     from subgame.games.holdem.ranges import Range
-    from subgame.solve.flops import Flop
+    from subgame.spots.flops import Flop
     from subgame.tree.ranges.tree import RangeTree
 
 T = TypeVar("T")
@@ -151,7 +151,7 @@ class Spot(Model):
     def _sizes(self) -> dict[str, str]:
         """What is wrong with the sizes, by field."""
         from subgame import holdem
-        from subgame.games.holdem.bets import moves
+        from subgame.games.holdem.sizes import moves
 
         wrong = {}
         places = [("", each) for each in self.streets.items()]
@@ -242,7 +242,7 @@ def deadline(seconds: float) -> Callable[[int], None]:
 
 def quote(spot: Spot, schedule: str, memory_limit: str) -> dict[str, Any]:
     """The number of nodes and the memory that solving a spot needs, before it is started."""
-    from subgame.solve.endgame import BYTES, memory_needed
+    from subgame.spots.endgame import BYTES, memory_needed
 
     game = spot.game()
     tree = compiled(game, memory_limit, deadline(PATIENCE))
@@ -257,7 +257,7 @@ def quote(spot: Spot, schedule: str, memory_limit: str) -> dict[str, Any]:
 
 def chosen_flops(text: str) -> list[Flop]:
     """The flops of a report: ``all``, the size of a subset, or a list with one in each line."""
-    from subgame.solve.flops import flops, parse_flops, subsets
+    from subgame.spots.flops import flops, parse_flops, subsets
 
     name = text.strip()
     try:

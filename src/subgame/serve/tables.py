@@ -267,7 +267,7 @@ class Live:
             return shown
 
     def _legal(self, legal: Sequence[str]) -> list[dict[str, str]]:
-        from subgame.solve.lines import action_name
+        from subgame.spots.lines import action_name
 
         betting = self.betting()
         if betting is None:
@@ -300,7 +300,7 @@ class Live:
         }
 
     def _line(self, game: Holdem) -> list[dict[str, Any]]:
-        from subgame.solve.lines import action_name
+        from subgame.spots.lines import action_name
 
         betting, out = game.start(), []
         for event in self.seat.events:

@@ -98,8 +98,8 @@ def _range(
 ) -> dict[str, Any]:
     """The range at a decision of hold'em by class of hands, with what is done."""
     from subgame.serve.solutions import action_kind
-    from subgame.solve.decisions import class_names, class_of
-    from subgame.solve.lines import action_name
+    from subgame.spots.decisions import class_names, class_of
+    from subgame.spots.lines import action_name
 
     deck, reach = here.game.deck, here.reach[seat]
     of, names = class_of(deck), class_names(deck)

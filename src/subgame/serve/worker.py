@@ -25,8 +25,8 @@ from subgame.errors import SubgameError
 if TYPE_CHECKING:
     from subgame.games.base import Game
     from subgame.refine.refine import Refinement
-    from subgame.solve.endgame import Endgame
     from subgame.solve.results import Result, Step
+    from subgame.spots.endgame import Endgame
     from subgame.tree.public_tree import PublicTree
     from subgame.tree.ranges.tree import RangeTree
     from subgame.tree.strategy import Strategy
@@ -123,8 +123,8 @@ def endgame(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
 
 def lock(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
     """Solve a finished spot again while some hands play fixed frequencies."""
-    from subgame.solve.endgame import tree_of
-    from subgame.solve.locks import Lock, locked_spot
+    from subgame.spots.endgame import tree_of
+    from subgame.spots.locks import Lock, locked_spot
 
     tell(phase="Reading the solution")
     spot = tree_of(data / "jobs" / task["of"] / STRATEGY, task["memory_limit"]).holdem
@@ -134,7 +134,7 @@ def lock(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
 
 def _solve_spot(folder: Path, tree: RangeTree, task: dict[str, Any]) -> dict[str, Any]:
     from subgame import solve
-    from subgame.solve.endgame import Endgame, memory_needed
+    from subgame.spots.endgame import Endgame, memory_needed
 
     needed = memory_needed(tree, task["schedule"], task["storage"])
     _refuse(needed, task["memory_limit"])
@@ -160,7 +160,7 @@ def _solve_spot(folder: Path, tree: RangeTree, task: dict[str, Any]) -> dict[str
 
 def _spot_result(solved: Endgame) -> dict[str, Any]:
     """What is told of a solved spot."""
-    from subgame.solve.endgame import notes
+    from subgame.spots.endgame import notes
 
     gap = solved.exploitability
     assert gap is not None
@@ -208,7 +208,7 @@ def game(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
 def refine(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
     """Improve a finished job's strategy by solving its subgames again."""
     from subgame import refine
-    from subgame.solve.endgame import Endgame
+    from subgame.spots.endgame import Endgame
 
     tell(phase="Reading the solution")
     strategy, of = read_strategy(data, task["of"], task)
@@ -246,8 +246,8 @@ def refine(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
 def report(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
     """Solve a spot on many flops; a row is written as soon as a flop is solved."""
     from subgame.serve.spots import Spot, chosen_flops, compiled
-    from subgame.solve.endgame import memory_needed
-    from subgame.solve.report import SCHEDULE, flop_report, logged, weighted_mean
+    from subgame.spots.endgame import memory_needed
+    from subgame.spots.report import SCHEDULE, flop_report, logged, weighted_mean
 
     spot, flops, log = Spot(**task["spot"]), chosen_flops(task["flops"]), folder / FLOPS
     tell(phase="Dealing the boards of the first flop")
@@ -282,8 +282,8 @@ def report(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
 
 def load(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
     """Look into a solution that was uploaded; all of it is read only if its values are missing."""
-    from subgame.solve.endgame import Endgame
     from subgame.solve.evaluate import exploitability
+    from subgame.spots.endgame import Endgame
     from subgame.tree.strategy import Strategy
 
     tell(phase="Reading the solution")
@@ -316,7 +316,7 @@ KINDS: dict[str, Callable[[Path, Path, dict[str, Any]], dict[str, Any]]] = {
 def read_strategy(data: Path, job: str, task: dict[str, Any]) -> tuple[Strategy, dict[str, Any]]:
     """The strategy of a finished job over its tree, and the task that it came from."""
     from subgame.serve.public_trees import load_game
-    from subgame.solve.endgame import load
+    from subgame.spots.endgame import load
     from subgame.tree.strategy import Strategy
 
     folder = data / "jobs" / job

@@ -122,7 +122,7 @@ class PublicTree(Frozen, ABC):
 
     @property
     def has_locks(self) -> bool:
-        """Whether some hands play fixed frequencies, see `subgame.solve.locks`."""
+        """Whether some hands play fixed frequencies, see `subgame.spots.locks`."""
         return False
 
     @property

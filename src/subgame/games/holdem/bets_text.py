@@ -1,4 +1,4 @@
-"""The grammar of bet sizes, which `BetSizes` documents: from text to `BetSizes`."""
+"""The grammar of bet sizes, which `BetSizes` documents: from text to the fields of a `BetSizes`."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from subgame.errors import SubgameError
-from subgame.games.holdem.bets import (
+from subgame.games.holdem.pointing import fault
+from subgame.games.holdem.sizes import (
     FORMS,
     NUMBER,
     OPTIONS,
     STREETS,
-    BetSizes,
     Size,
     StreetSizes,
     moves,
     share,
 )
-from subgame.games.holdem.pointing import fault
 
 Token = tuple[str, int]
 """A piece of the text, and where it starts."""
@@ -49,8 +48,8 @@ class Parser:
     """The fields of `BetSizes` that are numbers, by their names in the text."""
     lines: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
-    def read(self) -> BetSizes:
-        """The sizes that the text describes."""
+    def read(self) -> dict[str, Any]:
+        """The fields of the `BetSizes` that the text describes."""
         tokens = [(match[0], match.start()) for match in _TOKEN.finditer(self.text)]
         clauses = _split(tokens, ";\n")
         if not any(clauses):
@@ -68,10 +67,10 @@ class Parser:
             tuple(self.named.get((p, street), (0, StreetSizes()))[1] for street in STREETS)
             for p in (0, 1)
         )
-        given: dict[str, Any] = dict(zip(STREETS, oop, strict=True))
-        given |= {name.replace("-", "_"): value for name, value in self.options.items()}
+        fields: dict[str, Any] = dict(zip(STREETS, oop, strict=True))
+        fields |= {name.replace("-", "_"): value for name, value in self.options.items()}
         added, removed = (tuple(self.lines[name]) for name in _LINES)
-        return BetSizes(ip=None if oop == ip else ip, added=added, removed=removed, **given)
+        return fields | {"ip": None if oop == ip else ip, "added": added, "removed": removed}
 
     def _clause(self, clause: list[Token]) -> None:
         """Sizes, after the streets and players they are for; a clause for fewer overrides."""

@@ -25,12 +25,13 @@ from typing import TYPE_CHECKING, Any, Self
 from subgame.errors import SubgameError
 from subgame.frozen import Frozen
 from subgame.games.base import CHANCE, TERMINAL, Game, State
-from subgame.games.holdem.bets import STREETS, BetSizes, moves
+from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.cards import DECK, Deck
 from subgame.games.holdem.evaluate import rank_cards
 from subgame.games.holdem.isomorphism import card_permutations, hand_permutations
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import NOBODY, Bet, Betting, NoLimit
+from subgame.games.holdem.sizes import STREETS, moves
 from subgame.lazy import np
 
 if TYPE_CHECKING:

@@ -19,8 +19,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from subgame.errors import SubgameError
-from subgame.games.holdem.bets import STREETS, BetSizes, Size, street_number
+from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.chips import Chips, exact, tidy, unit_of
+from subgame.games.holdem.sizes import STREETS, Size, street_number
 
 NOBODY = -1
 _RAISE = re.compile(r"r(\d{1,15}(?:\.\d{1,9})?)")

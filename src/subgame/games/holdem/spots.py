@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from subgame.errors import SubgameError
-from subgame.games.holdem.bets import STREETS, BetSizes
+from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.cards import DECK, RANKS, SUITS, Deck
 from subgame.games.holdem.chips import Chips, read_chips
 from subgame.games.holdem.game import BOARD_CARDS, SEATS, Holdem
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import NoLimit
+from subgame.games.holdem.sizes import STREETS
 from subgame.lazy import np
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy as np
 from subgame.engines.arrays import Array, as_kind, as_numpy, namespace, normalise
 from subgame.engines.contract import RangeEngine
 from subgame.errors import SubgameError
-from subgame.games.holdem.bets import STREETS
+from subgame.games.holdem.sizes import STREETS
 from subgame.refine.depth.limit import Limit
 from subgame.refine.depth.play import Play, Played
 from subgame.refine.depth.ranges import RangeLimit, limited_ranges, solve_ranges

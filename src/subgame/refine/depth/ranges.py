@@ -20,7 +20,7 @@ from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief
 from subgame.frozen import Frozen
-from subgame.games.holdem.bets import STREETS
+from subgame.games.holdem.sizes import STREETS
 from subgame.refine.depth.continuations import Continuations
 from subgame.refine.depth.leaves import exact
 from subgame.refine.depth.pairs import PairTables

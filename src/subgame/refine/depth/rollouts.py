@@ -23,12 +23,12 @@ from subgame.blueprints.stored import StoredBlueprint
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.engines.numba.strengths import mean_ahead
-from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Betting
+from subgame.games.holdem.sizes import STREETS
 from subgame.games.holdem.spots import endgame
 from subgame.refine.depth.blueprint_below import CHOICES, Below, by_pair, in_mind, what_follows
 from subgame.refine.depth.street import StreetEngine

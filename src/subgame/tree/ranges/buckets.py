@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError, did_you_mean
-from subgame.games.holdem.bets import STREETS
+from subgame.games.holdem.sizes import STREETS
 from subgame.tree.ranges.hand_order import suit_classes
 from subgame.tree.ranges.tree import RangeTree
 

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
-from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.isomorphism import card_permutations, suit_permutations
+from subgame.games.holdem.sizes import STREETS
 from subgame.memory import Allowance
 from subgame.tree.ranges.betting_tree import LANES, SMALLER
 

@@ -1,4 +1,4 @@
-"""Fixed frequencies in a hold'em tree; `subgame.solve.locks` makes them."""
+"""Fixed frequencies in a hold'em tree; `subgame.spots.locks` makes them."""
 
 from __future__ import annotations
 

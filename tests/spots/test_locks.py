@@ -17,9 +17,9 @@ from subgame.games.holdem import Deck, Holdem, endgame
 from subgame.games.holdem.game import HoldemState
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Betting
-from subgame.solve.endgame import Endgame, load, save
-from subgame.solve.lines import follow_line
-from subgame.solve.locks import Lock, locked, locked_spot, merging, read_locks
+from subgame.spots.endgame import Endgame, load, save
+from subgame.spots.lines import follow_line
+from subgame.spots.locks import Lock, locked, locked_spot, merging, read_locks
 from subgame.tree.ranges.tree import range_tree
 
 DECK = Deck("9TJQKA", "cd")

@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from subgame.solve.tables import Table
+from subgame.spots.tables import Table
 from subgame.tree.files import replacing
 
 

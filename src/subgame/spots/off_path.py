@@ -29,15 +29,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import ArgumentError, SubgameError
+from subgame.games.holdem.equity import possible
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
-from subgame.solve.browse import Explorer, possible
-from subgame.solve.lines import SEATS, Step, Walk, line_text
-from subgame.solve.tables import Table
+from subgame.spots.browse import Explorer
+from subgame.spots.lines import SEATS, Step, Walk, line_text
+from subgame.spots.tables import Table
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
-    from subgame.solve.endgame import Endgame as Endgame
+    from subgame.spots.endgame import Endgame as Endgame
 
 Floats = NDArray[np.float64]
 RARE = 0.001

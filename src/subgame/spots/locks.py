@@ -1,6 +1,6 @@
 """Node locking: some hands play fixed frequencies at some decisions, and the rest is solved.
 
-A lock is a decision (a line as in `subgame.solve.lines`) with frequencies for some hands or all. It
+A lock is a decision (a line as in `subgame.spots.lines`) with frequencies for some hands or all. It
 is part of a tree: every solve and every best response then keeps to it. What a best response of the
 locked player wins is thus measured within the lock.
 
@@ -28,7 +28,7 @@ from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.isomorphism import hand_permutations
 from subgame.games.holdem.ranges import Range
 from subgame.lazy import np
-from subgame.solve.lines import Walk, follow_line, follow_to_decision, line_text
+from subgame.spots.lines import Walk, follow_line, follow_to_decision, line_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

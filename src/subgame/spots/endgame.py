@@ -31,22 +31,23 @@ from subgame.engines.factory import engine
 from subgame.errors import DAMAGED, brief, unreadable
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.chips import number, read_chips
+from subgame.games.holdem.equity import possible
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.spots import SAVED, endgame
 from subgame.show.html import Value, beside, block, table
-from subgame.solve.browse import Explorer, calm_tree, merging, possible
-from subgame.solve.decisions import Decision
 from subgame.solve.evaluate import Exploitability
-from subgame.solve.hand_classes import as_html
-from subgame.solve.lines import SEATS
-from subgame.solve.locks import Frequencies, Lock, locked, locked_spot
-from subgame.solve.off_path import off_path
 from subgame.solve.options import SolveOptions
-from subgame.solve.runouts import runouts
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import solve
-from subgame.solve.tables import Table
+from subgame.spots.browse import Explorer, calm_tree, merging
+from subgame.spots.decisions import Decision
+from subgame.spots.hand_classes import as_html
+from subgame.spots.lines import SEATS
+from subgame.spots.locks import Frequencies, Lock, locked, locked_spot
+from subgame.spots.off_path import off_path
+from subgame.spots.runouts import runouts
+from subgame.spots.tables import Table
 from subgame.tree.compile import compile
 from subgame.tree.files import check_finite, describe, read_tensors, write_tensors
 from subgame.tree.ranges.betting_tree import LANES
@@ -143,7 +144,7 @@ class Endgame:
         return cls(Strategy.load(path, tree, check=False), **values)
 
     def save(self, path: str | Path, *, run: Run | None = None, half: bool = False) -> None:
-        """Save the spot with its values; see `subgame.solve.endgame.save`."""
+        """Save the spot with its values; see `subgame.spots.endgame.save`."""
         save(self.strategy, path, values=self, run=run, half=half)
 
     @property
@@ -172,7 +173,7 @@ class Endgame:
         """The spot solved again while some hands play fixed frequencies at a decision.
 
         `hands` are ranges with the probabilities of actions, `line` is as in `decision`. Locks that
-        the spot has already stay. `subgame.solve.locks` says more; the options are those of
+        the spot has already stay. `subgame.spots.locks` says more; the options are those of
         `subgame.solve`.
 
         >>> import subgame as sg
@@ -190,7 +191,7 @@ class Endgame:
     def decision(self, line: str = "") -> Decision:
         """What a player does after a line such as ``c r50 c / 3c`` or ``check, bet 50, call / 3c``.
 
-        `subgame.solve.lines` says how lines are written.
+        `subgame.spots.lines` says how lines are written.
         """
         return self.explorer.decision(line)
 
@@ -201,7 +202,7 @@ class Endgame:
     def off_path(self, cards: str = "", **options: float) -> Table:
         """Decisions that are hardly ever reached, and what play there loses after a mistake.
 
-        `cards` are those after the first street, if a later one is meant. `subgame.solve.off_path`
+        `cards` are those after the first street, if a later one is meant. `subgame.spots.off_path`
         says more.
         """
         return off_path(self, cards, **options)

@@ -12,10 +12,10 @@ import subgame as sg
 from subgame.games.base import CHANCE
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import Holdem, HoldemState
-from subgame.solve.browse import decision
-from subgame.solve.decisions import Decision
-from subgame.solve.endgame import Endgame
-from subgame.solve.lines import follow_line, line_text
+from subgame.spots.browse import decision
+from subgame.spots.decisions import Decision
+from subgame.spots.endgame import Endgame
+from subgame.spots.lines import follow_line, line_text
 from subgame.tree.ranges.tree import compile_range_tree
 
 SMALL = Deck("JQKA", "chs")

@@ -26,12 +26,12 @@ from typing import Any, NamedTuple
 
 from subgame.errors import NotSavedWarning, SubgameError, read_text
 from subgame.games.holdem.game import Holdem
-from subgame.solve.endgame import Endgame, memory_needed
-from subgame.solve.flops import Flop, texture
-from subgame.solve.runouts import decision_row
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run, begin, drive
-from subgame.solve.tables import Table
+from subgame.spots.endgame import Endgame, memory_needed
+from subgame.spots.flops import Flop, texture
+from subgame.spots.runouts import decision_row
+from subgame.spots.tables import Table
 from subgame.tree.compile import compile
 from subgame.tree.ranges.tree import Merge, RangeTree, range_tree
 

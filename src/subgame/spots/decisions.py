@@ -7,19 +7,19 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from subgame.errors import SubgameError, brief
-from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.chips import number
 from subgame.games.holdem.ranges import Range, class_at
 from subgame.games.holdem.rules import Betting
+from subgame.games.holdem.sizes import STREETS
 from subgame.lazy import np
-from subgame.solve.lines import SEATS, Walk, action_name, line_text, share_of_pot
-from subgame.solve.tables import Table
+from subgame.spots.lines import SEATS, Walk, action_name, line_text, share_of_pot
+from subgame.spots.tables import Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from subgame.solve.browse import Explorer
+    from subgame.spots.browse import Explorer
     from subgame.tree.ranges.tree import RangeTree
 
     Floats = NDArray[np.float64]
@@ -102,7 +102,7 @@ class Decision:
     @cached_property
     def line_frequency(self) -> float:
         """How often the betting goes this way, given the cards that are dealt."""
-        from subgame.solve.browse import possible
+        from subgame.games.holdem.equity import possible
 
         deck = self.tree.holdem.deck
         free = deck.compatible(self.board)
@@ -165,7 +165,7 @@ class Decision:
 
     def _likely(self, p: int) -> Floats:
         """[hand] how likely player `p` holds each hand here, up to a factor."""
-        from subgame.solve.browse import possible
+        from subgame.games.holdem.equity import possible
 
         out: Floats = self.ranges[p] * possible(self.tree.holdem.deck, self.ranges[1 - p])
         return out
@@ -263,7 +263,7 @@ class Decision:
 
     def _repr_html_(self) -> str:
         """The grid of hand classes, for notebooks."""
-        from subgame.solve.hand_classes import as_html
+        from subgame.spots.hand_classes import as_html
 
         return as_html(self)
 

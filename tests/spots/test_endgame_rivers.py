@@ -14,7 +14,7 @@ import subgame as sg
 from subgame.bench.holdem_spots import SPOTS
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.rules import Betting
-from subgame.solve.browse import decision
+from subgame.spots.browse import decision
 
 Floats = NDArray[np.float64]
 

@@ -1,7 +1,7 @@
 """Two solutions side by side: how frequencies and EV differ, and what one loses against the other.
 
 >>> import subgame as sg
->>> from subgame.solve.endgame import Endgame
+>>> from subgame.spots.endgame import Endgame
 >>> game = sg.holdem.endgame("QsJh2h8d3c", 100, 200, ("AA,65s", "KQ"), "river: 1x a")
 >>> tree = sg.compile(game)
 >>> good = Endgame.of(sg.solve(tree, "dcfr", iterations=300).strategy)
@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief
-from subgame.solve.decisions import Decision, class_names, class_of
-from subgame.solve.endgame import Endgame
 from subgame.solve.evaluate import total
-from subgame.solve.lines import SEATS
-from subgame.solve.tables import Table
+from subgame.spots.decisions import Decision, class_names, class_of
+from subgame.spots.endgame import Endgame
+from subgame.spots.lines import SEATS
+from subgame.spots.tables import Table
 
 Floats = NDArray[np.float64]
 

@@ -9,11 +9,11 @@ import numpy as np
 from subgame.games.holdem.ranges import class_at
 from subgame.show.grid import ALL_IN, BETS, CALL, FOLD, Rgb, Square, blend, grid, legend
 from subgame.show.html import block
-from subgame.solve.lines import SEATS, is_all_in
+from subgame.spots.lines import SEATS, is_all_in
 
 if TYPE_CHECKING:
-    from subgame.solve.decisions import Decision
-    from subgame.solve.preflop import PreflopDecision
+    from subgame.spots.decisions import Decision
+    from subgame.spots.preflop import PreflopDecision
 
 
 class Look(NamedTuple):

@@ -1,6 +1,6 @@
 """Looking at a solution: any decision of any street, with EV, equity and frequencies by hand.
 
-A decision is named by a line of play (see `subgame.solve.lines`), with the turn and river cards in
+A decision is named by a line of play (see `subgame.spots.lines`), with the turn and river cards in
 any suit: cards that differ from a board of the tree only by suit are looked up there.
 
 At a decision a player's EV is what the player wins of the pot as it lies there, bets included, less
@@ -22,13 +22,13 @@ from subgame.engines.arrays import regret_matching
 from subgame.engines.factory import engine
 from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.errors import SubgameError
-from subgame.games.holdem.bets import STREETS, BetSizes
-from subgame.games.holdem.cards import Deck
-from subgame.games.holdem.equity import equities
+from subgame.games.holdem.bets import BetSizes
+from subgame.games.holdem.equity import equities, possible
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.rules import Betting, NoLimit
-from subgame.solve.decisions import Decision
-from subgame.solve.lines import Walk, follow_to_decision
+from subgame.games.holdem.sizes import STREETS
+from subgame.spots.decisions import Decision
+from subgame.spots.lines import Walk, follow_to_decision
 from subgame.tree.ranges.below import Below, tree_below
 from subgame.tree.ranges.betting_tree import decisions
 from subgame.tree.ranges.find import locate
@@ -206,14 +206,6 @@ class Explorer:
             chance=likely / total if total > 0 else likely,
             ranges=(reach[0], reach[1]),
         )
-
-
-def possible(deck: Deck, reach: Floats) -> Floats:
-    """[hand] the sum of `reach` over the hands that share no card with each hand."""
-    cards = np.bincount(deck.hands.ravel(), np.repeat(reach, 2), deck.size)
-    out: Floats = reach.sum() - cards[deck.hands].sum(1) + reach
-    out[out < 1e-12 * reach.sum()] = 0  # where the range is blocked, only rounding is left
-    return out
 
 
 def merging(tree: RangeTree) -> Merge:

@@ -30,11 +30,11 @@ from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.spots import nlfh
 from subgame.show.grid import Square
-from subgame.solve.decisions import class_names
 from subgame.solve.limits import Limits
-from subgame.solve.lines import action_name, follow_to_decision, line_text
-from subgame.solve.pushfold import DEEPEST, preflop
-from subgame.solve.tables import Table
+from subgame.spots.decisions import class_names
+from subgame.spots.lines import action_name, follow_to_decision, line_text
+from subgame.spots.pushfold import DEEPEST, preflop
+from subgame.spots.tables import Table
 
 Floats = NDArray[np.float64]
 SEATS = ("big blind", "small blind")

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from subgame.errors import ArgumentError, brief
 from subgame.games.holdem.cards import DECK
 from subgame.lazy import np
-from subgame.solve.decisions import class_names, class_of
-from subgame.solve.tables import Table
+from subgame.spots.decisions import class_names, class_of
+from subgame.spots.tables import Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from subgame.errors import SubgameError
-from subgame.games.holdem.bets import STREETS
-from subgame.solve.browse import Explorer, possible
-from subgame.solve.decisions import Decision
-from subgame.solve.lines import SEATS, follow_line, line_text
-from subgame.solve.tables import Table
+from subgame.games.holdem.equity import possible
+from subgame.games.holdem.sizes import STREETS
+from subgame.spots.browse import Explorer
+from subgame.spots.decisions import Decision
+from subgame.spots.lines import SEATS, follow_line, line_text
+from subgame.spots.tables import Table
 
 
 def runouts(explorer: Explorer, line: str = "", *, values: bool = True) -> Table:

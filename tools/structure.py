@@ -1,0 +1,263 @@
+"""Measures the structure of the package: `python tools/structure.py [--json] [SOURCES]`.
+
+It reads the sources and counts: files and lines by package, circles of imports, casts to kinds of
+trees and engines above the engines, private names that other packages use, long functions, long
+parameter lists, and lines of signatures that contain ``Any``. Imports inside functions count like
+all others. Imports for type checkers are counted apart. `tests/test_structure.py` holds the limits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+KINDS = {"RangeEngine", "RangeTree", "SequenceEngine", "SequenceTree", "StreetEngine"}
+"""Types whose casts hide a kind that a type checker should see."""
+LONG, WIDE = 60, 8
+"""The most lines and the most parameters of a function."""
+ROOT = Path(__file__).parent.parent / "src" / "subgame"
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Module:
+    """One source file."""
+
+    name: str
+    path: Path
+    text: str
+    tree: ast.Module
+
+    @property
+    def package(self) -> str:
+        """The package below the root to which the module belongs; "" for the top."""
+        parts = self.name.split(".")
+        return parts[1] if len(parts) > 1 and (len(parts) > 2 or self.is_package) else ""
+
+    @property
+    def is_package(self) -> bool:
+        return self.path.name == "__init__.py"
+
+    def functions(self) -> Iterator[Function]:
+        return (node for node in ast.walk(self.tree) if isinstance(node, Function))
+
+    def place(self, node: ast.AST) -> str:
+        return f"{self.name}:{getattr(node, 'lineno', 1)}"
+
+
+@dataclass
+class Structure:
+    """The measures of all modules below a folder."""
+
+    root: Path
+    modules: dict[str, Module] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for path in sorted(self.root.rglob("*.py")):
+            parts = [self.root.name, *path.relative_to(self.root).with_suffix("").parts]
+            name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            text = path.read_text(encoding="utf-8")
+            self.modules[name] = Module(name, path, text, ast.parse(text))
+
+    def imports(self, module: Module, *, for_types: bool) -> set[str]:
+        """The modules of this package that a module imports, at the top or inside functions."""
+        targets: set[str] = set()
+        for node in nodes(module.tree, for_types=for_types):
+            if isinstance(node, ast.Import):
+                targets.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+                for alias in node.names:
+                    inner = f"{node.module}.{alias.name}"
+                    targets.add(inner if inner in self.modules else node.module)
+        above = {module.name, *parents(module.name)}
+        return {name for name in targets if name in self.modules and name not in above}
+
+    def circles(self, *, for_types: bool = False) -> list[list[str]]:
+        """Groups of modules that import one another, directly or through others."""
+        graph = {
+            name: self.imports(module, for_types=for_types) for name, module in self.modules.items()
+        }
+        return sorted(sorted(group) for group in components(graph) if len(group) > 1)
+
+    @cached_property
+    def casts(self) -> list[str]:
+        """Casts to a kind of tree or engine above the engines."""
+        return [
+            f"{module.place(node)} {ast.unparse(node.args[0])}"
+            for module in self.modules.values()
+            if module.package not in {"engines", "tree"}
+            for node in ast.walk(module.tree)
+            if isinstance(node, ast.Call)
+            and ast.unparse(node.func).endswith("cast")
+            and node.args
+            and ast.unparse(node.args[0]).strip("'\"") in KINDS
+        ]
+
+    @cached_property
+    def private(self) -> list[str]:
+        """Private attributes of objects whose class no file of the same package defines."""
+        own: dict[str, set[str]] = defaultdict(set)
+        for module in self.modules.values():
+            own[module.package] |= defined(module.tree)
+        places = []
+        for module in self.modules.values():
+            for node in ast.walk(module.tree):
+                if not isinstance(node, ast.Attribute) or not is_private(node.attr):
+                    continue
+                if node.attr not in own[module.package]:
+                    places.append(f"{module.place(node)} {ast.unparse(node)}")
+        return places
+
+    @cached_property
+    def long(self) -> list[tuple[int, str]]:
+        """Functions of more than `LONG` lines, longest first."""
+        return self._largest(LONG, lambda node: (node.end_lineno or node.lineno) - node.lineno + 1)
+
+    @cached_property
+    def wide(self) -> list[tuple[int, str]]:
+        """Functions with more than `WIDE` parameters, widest first."""
+        return self._largest(WIDE, lambda node: len(parameters(node)))
+
+    def _largest(self, limit: int, measure: Callable[[Function], int]) -> list[tuple[int, str]]:
+        sizes = (
+            (measure(node), f"{module.place(node)} {node.name}")
+            for module in self.modules.values()
+            for node in module.functions()
+        )
+        return sorted((size for size in sizes if size[0] > limit), reverse=True)
+
+    @property
+    def anys(self) -> int:
+        """Lines of signatures that contain ``Any``."""
+        count = 0
+        for module in self.modules.values():
+            lines = module.text.splitlines()
+            for node in module.functions():
+                signature = lines[node.lineno - 1 : node.body[0].lineno - 1]
+                count += sum("Any" in line for line in signature)
+        return count
+
+    def measures(self) -> dict[str, object]:
+        """All measures by name."""
+        circles, typed = self.circles(), self.circles(for_types=True)
+        lines = Counter[str]()
+        for module in self.modules.values():
+            lines[module.package or "(top)"] += len(module.text.splitlines())
+        return {
+            "files": len(self.modules),
+            "lines": sum(lines.values()),
+            "lines by package": dict(lines.most_common()),
+            "circles": len(circles),
+            "files in circles": sum(map(len, circles)),
+            "circles with imports for type checkers": len(typed),
+            "files in those": sum(map(len, typed)),
+            "casts to kinds above the engines": len(self.casts),
+            "private names of other packages": len(self.private),
+            f"functions over {LONG} lines": len(self.long),
+            f"functions with over {WIDE} parameters": len(self.wide),
+            "lines of signatures with Any": self.anys,
+        }
+
+
+def nodes(tree: ast.AST, *, for_types: bool) -> Iterator[ast.AST]:
+    """All nodes; without those under ``if TYPE_CHECKING`` unless `for_types`."""
+    for child in ast.iter_child_nodes(tree):
+        typing_only = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+        if typing_only and not for_types:
+            continue
+        yield child
+        yield from nodes(child, for_types=for_types)
+
+
+def parents(name: str) -> Iterator[str]:
+    """The packages that contain a module."""
+    while "." in name:
+        name = name.rpartition(".")[0]
+        yield name
+
+
+def parameters(node: Function) -> list[ast.arg]:
+    """The parameters of a function, without ``self``."""
+    args = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    return [arg for arg in args if arg.arg not in {"self", "cls"}]
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__") and name not in NAMED_TUPLES
+
+
+NAMED_TUPLES = {"_replace", "_fields", "_asdict", "_make", "_exit"}
+"""Public names of the standard library that begin with an underscore."""
+
+
+def defined(tree: ast.AST) -> set[str]:
+    """Private names that a file defines: functions, classes, variables, attributes, slots."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, Function | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            names.add(node.attr)
+    return names
+
+
+def components(graph: dict[str, set[str]]) -> Iterator[list[str]]:
+    """The strongly connected components of a graph (Tarjan 1972)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+
+    def visit(start: str) -> Iterator[list[str]]:
+        index[start] = low[start] = len(index)
+        stack.append(start)
+        for target in sorted(graph[start]):
+            if target not in index:
+                yield from visit(target)
+                low[start] = min(low[start], low[target])
+            elif target in stack:
+                low[start] = min(low[start], index[target])
+        if low[start] == index[start]:
+            at = stack.index(start)
+            yield stack[at:]
+            del stack[at:]
+
+    for name in graph:
+        if name not in index:
+            yield from visit(name)
+
+
+def shown(title: str, places: Iterable[object], most: int = 12) -> None:
+    for _, place in zip(range(most), places, strict=False):
+        print(f"  {title}: {place}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sources", nargs="?", type=Path, default=ROOT)
+    parser.add_argument("--json", action="store_true", help="print the measures as JSON")
+    options = parser.parse_args()
+    structure = Structure(options.sources)
+    measures = structure.measures()
+    if options.json:
+        print(json.dumps(measures, indent=1))
+        return
+    for name, value in measures.items():
+        print(f"{name}: {value}")
+    shown("circle", structure.circles())
+    shown("circle with types", structure.circles(for_types=True))
+    shown("cast", structure.casts)
+    shown("private", structure.private)
+    shown("long", structure.long)
+    shown("wide", structure.wide)
+
+
+if __name__ == "__main__":
+    main()
