@@ -32,7 +32,7 @@ $(DOCS): pyproject.toml constraints.txt | $(BIN)/python
 
 lint: venv ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
-	$(BIN)/ruff format --check src tests tools
+	$(BIN)/ruff format --check src tests tools benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
