@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from numbers import Real
 from os import PathLike
@@ -205,6 +206,25 @@ def unreadable(path: str | PathLike[str], why: Exception | str, wanted: str) -> 
         kinds[ValueError] = "A file name cannot contain a null character"
     other = f"cannot be read ({why.strerror or why})" if isinstance(why, OSError) else why
     return SubgameError(f"{kinds.get(type(why), f'{path} {other}')}; expected {wanted}.")
+
+
+@contextmanager
+def reading(path: str | PathLike[str], wanted: str) -> Iterator[None]:
+    """Turn what a damaged file raises into an error that names the file.
+
+    >>> with reading("spot.txt", "an endgame"):
+    ...     _ = {}["pot"]
+    Traceback (most recent call last):
+    subgame.errors.SubgameError: spot.txt is damaged; expected an endgame.
+    """
+    try:
+        yield
+    except SubgameError:
+        raise
+    except OSError as error:
+        raise unreadable(path, error, wanted) from None
+    except DAMAGED:
+        raise unreadable(path, "is damaged", wanted) from None
 
 
 def printable(text: str) -> str:
