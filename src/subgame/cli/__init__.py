@@ -29,12 +29,15 @@ from subgame.errors import (
     nearest,
     printable,
 )
+from subgame.memory import available
 
 __all__ = ["app", "main"]
 
 LONGEST = 400
 """Letters of the longest word in a message; longer ones are shortened."""
 MEMORY = "--memory-limit"
+SCARCE = 2**28
+"""Bytes of memory with which libraries may fail to load."""
 LONGEST_LINE = 2000
 """Letters of the longest message."""
 
@@ -198,11 +201,13 @@ def main(args: Sequence[str] | None = None) -> int:
         return _fail(error.on_command_line if _takes(words[0], MEMORY) else error.needs)
     except SubgameError as error:
         return _fail(error.on_command_line)
-    except OSError as error:
+    except (ImportError, OSError, MemoryError) as error:
+        if isinstance(error, MemoryError) or available() < SCARCE:  # no library can be loaded
+            return _fail("There is not enough memory; close other programs, or ask for less.")
+        if isinstance(error, ImportError):
+            raise
         where = f"{error.filename}: " if error.filename else ""
         return _fail(f"{where}{error.strerror or error}.")
-    except MemoryError:
-        return _fail("There is not enough memory for this; close other programs, or ask for less.")
 
 
 def _takes(command: str, option: str) -> bool:

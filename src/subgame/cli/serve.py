@@ -8,10 +8,13 @@ from typing import Annotated
 import typer
 
 from subgame.cli.arguments import check_memory, option
-from subgame.cli.checks import check_least
 from subgame.cli.common import stdout
 from subgame.errors import SubgameError
+from subgame.solve.limits import check_count
 
+MOST_WORKERS = 256
+LONGEST = 10**8
+"""Seconds of the longest job, about three years."""
 MISSING = (
     "subgame serve needs FastAPI and Uvicorn, which are not installed. Install them with "
     "pip install 'subgame[web]'."
@@ -61,9 +64,12 @@ def serve_command(
 
     subgame serve --port 9000 --data ~/spots --no-browser
     """
-    check_least("workers", workers)
-    if seconds is not None and not seconds > 0:
-        raise SubgameError(f"--seconds must be a number above 0, not {seconds}.")
+    if workers is not None:
+        check_count("workers", workers, most=MOST_WORKERS)
+    if seconds is not None and not 0 < seconds <= LONGEST:
+        raise SubgameError(
+            f"--seconds must be a number above 0 and at most {LONGEST:,}, not {seconds:g}."
+        )
     if not 0 <= port < 2**16:
         raise SubgameError(f"--port must be from 0 to 65,535, not {port}.")
     try:

@@ -236,7 +236,7 @@ def _read(line: str) -> dict[str, Any]:
         found = json.loads(line)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return found if isinstance(found, dict) and isinstance(found.get("flop", ""), str) else {}
 
 
 class Quote(NamedTuple):
