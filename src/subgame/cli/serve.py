@@ -66,10 +66,10 @@ def serve_command(
     """
     if workers is not None:
         check_count("workers", workers, most=MOST_WORKERS)
-    if seconds is not None and not 0 < seconds <= LONGEST:
-        raise SubgameError(
-            f"--seconds must be a number above 0 and at most {LONGEST:,}, not {seconds:g}."
-        )
+    if seconds is not None and not seconds > 0:
+        raise SubgameError(f"--seconds must be a number above 0, not {seconds}.")
+    if seconds is not None and seconds > LONGEST:
+        raise SubgameError(f"--seconds must be at most {LONGEST:,}, not {seconds:g}.")
     if not 0 <= port < 2**16:
         raise SubgameError(f"--port must be from 0 to 65,535, not {port}.")
     try:
