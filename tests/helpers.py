@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 import subgame as sg
 from oracle import Oracle, Profile
-from subgame.refine.decompose import Compact
+from subgame.refine.compact import Compact
 from subgame.refine.depth.limit import DepthLimited
-from subgame.refine.subgame import SequenceSubgame
+from subgame.refine.subgame import SequenceSubgame, Subgame
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 
 SMALL = [
@@ -39,7 +39,7 @@ def oracle_of(name: str) -> Oracle:
     return Oracle(sg.games.load(name))
 
 
-def sequences_above(subgame: sg.Subgame, p: int) -> NDArray[np.int32]:
+def sequences_above(subgame: Subgame, p: int) -> NDArray[np.int32]:
     """[s] the sequence of the whole sequence tree that each root slot hangs below."""
     assert isinstance(subgame, SequenceSubgame)
     return subgame.sequence[p]

@@ -144,11 +144,11 @@ def test_an_unknown_work_is_named() -> None:
 
 
 def test_a_process_that_fails_is_a_note() -> None:
-    answers = bench.measure("nobody", "leduc", ["iteration"], 60)
+    answers = bench.measure("nobody", "leduc", ["iteration"], 600)
     assert answers == {"iteration": "KeyError: 'nobody'"}
     answers = bench.measure(bench.OURS, "leduc", ["iteration", "lp"], 0.001)
     assert answers == dict.fromkeys(["iteration", "lp"], "not done in 0 s")
-    answers = bench.measure(bench.OURS, "no game", ["lp"], 60)
+    answers = bench.measure(bench.OURS, "no game", ["lp"], 600)
     assert answers == {"lp": "KeyError: 'no game'"}
 
 

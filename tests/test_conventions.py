@@ -15,7 +15,12 @@ from typing import Any, cast
 import pytest
 
 import subgame as sg
+from subgame.games.base import TERMINAL
 from subgame.papers import reproduce
+from subgame.refine.decompose import compact
+from subgame.refine.depth.continuations import biased
+from subgame.solve.evaluate import head_to_head
+from subgame.spots.endgame import Endgame
 
 HOME = Path(__file__).parents[1]
 PAGES = [HOME / "README.md", HOME / "CONTRIBUTING.md", *HOME.glob("docs/*.md")]
@@ -29,7 +34,7 @@ from subgame.gambit import loads
 from subgame.openspiel import policy
 import subgame as sg
 assert schedule.CFRPlus is sg.CFRPlus and gadgets.Resolve is sg.Resolve
-assert endgame is sg.holdem.endgame is sg.games.holdem.endgame and loads is sg.gambit.loads
+assert endgame is sg.holdem.endgame is sg.games.holdem.endgame and loads is gambit.loads
 assert subgame.holdem.cards.Deck is sg.holdem.Deck
 sg.games.conformance.check(sg.games.load("kuhn"))
 """
@@ -74,7 +79,7 @@ class BothState(sg.State):
     done: str = ""
 
     def current_player(self) -> int:
-        return len(self.done) if len(self.done) < 2 else sg.TERMINAL
+        return len(self.done) if len(self.done) < 2 else TERMINAL
 
     def legal_actions(self) -> tuple[str, ...]:
         return ("l", "r")
@@ -130,7 +135,7 @@ def results() -> list[Any]:
     limited = sg.depth_limited(tree, blueprint, at=AT)
     river = sg.holdem.endgame("Qs Jh 2h 8d 3c", 100, 200, ("66+,AK", "random"), "river: a")
     ranges = sg.solve(sg.compile(river), "dcfr", iterations=2)
-    endgame = sg.Endgame.of(ranges.strategy)
+    endgame = Endgame.of(ranges.strategy)
     small, large = (
         sg.compile(sg.games.load("no-limit-kuhn", stack=3, bets=b)) for b in ("fcpa", "all")
     )
@@ -142,12 +147,12 @@ def results() -> list[Any]:
         solved.exploitability,
         blueprint,
         sg.best_response(tree, blueprint, 0),
-        sg.head_to_head(tree, blueprint, blueprint),
+        head_to_head(tree, blueprint, blueprint),
         refined,
         *refined.parts,
         limited,
         sg.solve_limited(limited),
-        sg.biased(blueprint, 1),
+        biased(blueprint, 1),
         river,
         *river.ranges,
         ranges,
@@ -156,7 +161,7 @@ def results() -> list[Any]:
         nested,
         *nested.answers,
         kept,
-        sg.compact(tree, blueprint, at=AT),
+        compact(tree, blueprint, at=AT),
         *sg.cut(tree, AT),
         reproduce("coin-toss"),
         sg.games.load("kuhn"),

@@ -11,6 +11,7 @@ import subgame as sg
 from subgame import errors, memory
 from subgame.engines.numba import ranges
 from subgame.engines.torch.sequence import TorchSequenceEngine
+from subgame.errors import MemoryLimitError
 from subgame.games.base import TERMINAL, Game, State
 from subgame.games.holdem.cards import Deck
 from subgame.interop import gambit
@@ -71,7 +72,7 @@ def rules(monkeypatch: pytest.MonkeyPatch) -> PathGame:
 def test_names_count(rules: PathGame, monkeypatch: pytest.MonkeyPatch) -> None:
     sg.compile(rules, memory_limit="2MB")
     monkeypatch.setattr(Moves, "letters", 1000)  # about 10 MB of names
-    with pytest.raises(sg.MemoryLimitError, match=r"1,025 histories so far needs at least"):
+    with pytest.raises(MemoryLimitError, match=r"1,025 histories so far needs at least"):
         sg.compile(rules, memory_limit="2MB")
 
 
@@ -94,10 +95,10 @@ def test_a_refusal_asks_whether_the_game_ends(
     rules: PathGame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Moves, "length", float("inf"))
-    with pytest.raises(sg.MemoryLimitError, match=r"more than 200 moves was found: does the game"):
+    with pytest.raises(MemoryLimitError, match=r"more than 200 moves was found: does the game"):
         sg.compile(rules)
     monkeypatch.setattr(Moves, "length", 100)
-    with pytest.raises(sg.MemoryLimitError, match=r"to allow it\.$"):
+    with pytest.raises(MemoryLimitError, match=r"to allow it\.$"):
         sg.compile(rules)
 
 
@@ -114,7 +115,7 @@ def test_a_tree_that_is_far_too_large_is_refused_before_it_is_walked(
 
     game = sg.games.load("goofspiel(cards=13)")  # about 10^20 histories
     monkeypatch.setattr(type(game.new_initial_state()), "child", counted)
-    with pytest.raises(sg.MemoryLimitError, match=r"has more than [\d,]+ histories, as"):
+    with pytest.raises(MemoryLimitError, match=r"has more than [\d,]+ histories, as"):
         sg.compile(game, memory_limit="1GB")
     assert made < 500
 
@@ -125,7 +126,7 @@ def test_playouts_never_refuse_a_tree_that_fits(name: str) -> None:
     game = sg.games.load(name)
     size = len(walk.walk(game))
     refuse_large(game, Allowance(size * walk.BYTES_PER_HISTORY, "the limit"))
-    with pytest.raises(sg.MemoryLimitError):  # the same playouts refuse a limit of one history
+    with pytest.raises(MemoryLimitError):  # the same playouts refuse a limit of one history
         refuse_large(game, Allowance(0, "the limit"))
 
 
@@ -186,13 +187,13 @@ def test_no_limit_exceeds_what_is_available(
     spot = sg.compile(game, memory_limit=None)
     told(tmp_path, monkeypatch, meminfo="MemAvailable: 3 kB\n")
     for wanted in (sg.games.load("leduc"), game):
-        with pytest.raises(sg.MemoryLimitError, match=r"over the 3\.0 KiB of memory that are"):
+        with pytest.raises(MemoryLimitError, match=r"over the 3\.0 KiB of memory that are"):
             sg.compile(wanted, memory_limit="100GiB")
-    with pytest.raises(sg.MemoryLimitError, match="available"):
+    with pytest.raises(MemoryLimitError, match="available"):
         sg.compile(sg.games.load("leduc"), memory_limit=None)
     sg.compile(game, memory_limit=None)  # a GPU may solve it
     monkeypatch.setattr(ranges, "SMALL", 0)
-    with pytest.raises(sg.MemoryLimitError, match="solving it for one player needs"):
+    with pytest.raises(MemoryLimitError, match="solving it for one player needs"):
         sg.solve(spot, "dcfr", iterations=1)
 
 
@@ -204,7 +205,7 @@ def refused(monkeypatch: pytest.MonkeyPatch, *args: Any, **options: Any) -> str:
     """The error for a spot, which must come before betting and hands are laid out."""
     for name in ("grow", "lay_out_hands"):
         monkeypatch.setattr(tree, name, None)
-    with pytest.raises(sg.MemoryLimitError) as error:
+    with pytest.raises(MemoryLimitError) as error:
         sg.compile(sg.holdem.endgame(*args, **options))
     return str(error.value)
 
@@ -226,7 +227,7 @@ def test_betting_that_explodes_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_boards_are_counted_before_they_are_dealt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree, "grow", None)
-    with pytest.raises(sg.MemoryLimitError, match=r"hunl.*needs at least \d\d\.\d GiB"):
+    with pytest.raises(MemoryLimitError, match=r"hunl.*needs at least \d\d\.\d GiB"):
         sg.compile(sg.holdem.hunl())
 
 
@@ -237,7 +238,7 @@ def test_the_estimate_is_exact(bets: str, merge: bool) -> None:
     found = compile_range_tree(game, merge=merge)
     need = 8 * sum(found.stored(p) for p in (0, 1))
     compile_range_tree(game, merge=merge, memory_limit=need)
-    with pytest.raises(sg.MemoryLimitError) as error:
+    with pytest.raises(MemoryLimitError) as error:
         compile_range_tree(game, merge=merge, memory_limit=need - 1)
     assert f"needs {errors.human_bytes(need)}, over" in str(error.value)
 
@@ -288,10 +289,10 @@ def test_sequence_trees_have_an_estimate_on_a_device() -> None:
     numbers = 8 * sum(side.num_sequences for side in leduc.players)
     assert 5 * numbers < need < 200 * numbers
     TorchSequenceEngine(leduc, "cpu", memory_limit=need)
-    with pytest.raises(sg.MemoryLimitError, match=r"leduc needs about .* on cpu, and .* are there"):
+    with pytest.raises(MemoryLimitError, match=r"leduc needs about .* on cpu, and .* are there"):
         TorchSequenceEngine(leduc, "cpu", memory_limit=need - 1)
 
 
 def test_allowances_say_what_sets_them() -> None:
-    with pytest.raises(sg.MemoryLimitError, match=r"^It needs 2.0 KiB, over the limit of 1.0 KiB;"):
+    with pytest.raises(MemoryLimitError, match=r"^It needs 2.0 KiB, over the limit of 1.0 KiB;"):
         Allowance.of(1024).refuse("It", 2048)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import subgame as sg
+from subgame import openspiel
 from subgame.tree.sequence.tree import sequence_tree
 
 pyspiel = pytest.importorskip("pyspiel")
@@ -23,18 +24,18 @@ CASES = [(name, home) for pair in GAMES.items() for name, home in zip(pair, "ab"
 
 @pytest.mark.parametrize(("name", "home"), CASES)
 def test_exploitability_is_openspiels(name: str, home: str) -> None:
-    game = sg.games.load(name) if home == "a" else sg.openspiel.load(name)
+    game = sg.games.load(name) if home == "a" else openspiel.load(name)
     tree = sg.compile(game)
-    theirs = sg.openspiel.pyspiel_game(tree)
+    theirs = openspiel.pyspiel_game(tree)
     for strategy in (
         sg.Strategy.uniform(tree),
         sg.Strategy.random(tree, seed=7),
         sg.solve(tree, iterations=50).strategy,
     ):
-        policy = sg.openspiel.policy(strategy)
+        policy = openspiel.policy(strategy)
         wanted = pyspiel.exploitability(theirs, policy)
         assert sg.exploitability(tree, strategy).mean == pytest.approx(wanted, abs=1e-9)
-        back = sg.openspiel.strategy(tree, policy)
+        back = openspiel.strategy(tree, policy)
         for p in (0, 1):
             assert back.probs[p] == pytest.approx(strategy.probs[p], abs=1e-12)
 
@@ -42,7 +43,7 @@ def test_exploitability_is_openspiels(name: str, home: str) -> None:
 @pytest.mark.parametrize(("ours", "theirs"), GAMES.items())
 def test_both_loaders_give_one_game(ours: str, theirs: str) -> None:
     """The same game through two doors: as many infosets, the same value, the same CFR run."""
-    one, two = sg.compile(sg.games.load(ours)), sg.compile(sg.openspiel.load(theirs))
+    one, two = sg.compile(sg.games.load(ours)), sg.compile(openspiel.load(theirs))
     assert [len(p.names) for p in one.players] == [len(p.names) for p in two.players]
     a, b = sg.solve(one, iterations=20), sg.solve(two, iterations=20)
     assert a.exploitability.per_seat == pytest.approx(b.exploitability.per_seat, abs=1e-9)
@@ -50,8 +51,8 @@ def test_both_loaders_give_one_game(ours: str, theirs: str) -> None:
 
 def test_a_python_policy_comes_in() -> None:
     policies = pytest.importorskip("open_spiel.python.policy")
-    tree = sg.compile(sg.openspiel.load("kuhn_poker"))
-    strategy = sg.openspiel.strategy(
+    tree = sg.compile(openspiel.load("kuhn_poker"))
+    strategy = openspiel.strategy(
         tree, policies.UniformRandomPolicy(pyspiel.load_game("kuhn_poker"))
     )
     assert sg.exploitability(tree, strategy).mean == pytest.approx(11 / 24)
@@ -60,15 +61,15 @@ def test_a_python_policy_comes_in() -> None:
 def test_games_openspiel_lacks() -> None:
     tree = sg.compile(sg.games.load("coin-toss"))
     with pytest.raises(sg.SubgameError, match="no game that OpenSpiel has too called 'coin-toss'"):
-        sg.openspiel.policy(sg.Strategy.uniform(tree))
+        openspiel.policy(sg.Strategy.uniform(tree))
 
 
 @pytest.mark.parametrize("name", list(GAMES.values())[1:])
 def test_subgames_are_those_of_what_openspiel_tells(name: str) -> None:
     """While the game goes on, each string is that of one public state; re-solving is safe there."""
-    tree = sequence_tree(sg.compile(sg.openspiel.load(name)))
+    tree = sequence_tree(sg.compile(openspiel.load(name)))
     where: dict[tuple[int, bool, str], set[int]] = defaultdict(set)
-    states = [sg.openspiel.pyspiel_game(tree).new_initial_state()]
+    states = [openspiel.pyspiel_game(tree).new_initial_state()]
     for node in tree.walked.node.tolist():  # depth first
         state = states.pop()
         if not state.is_terminal():
@@ -86,7 +87,5 @@ def test_subgames_are_those_of_what_openspiel_tells(name: str) -> None:
     after = sg.refine(tree, before.strategy, at="depth 2", technique="resolve", schedule="lp")
     gap = sg.exploitability(tree, after.strategy)
     assert np.all(np.array(gap.per_seat) <= np.array(before.exploitability.per_seat) + 1e-9)
-    wanted = pyspiel.exploitability(
-        sg.openspiel.pyspiel_game(tree), sg.openspiel.policy(after.strategy)
-    )
+    wanted = pyspiel.exploitability(openspiel.pyspiel_game(tree), openspiel.policy(after.strategy))
     assert gap.mean == pytest.approx(wanted, abs=1e-9)

@@ -14,6 +14,7 @@ import pytest
 
 import subgame as sg
 from subgame.games.holdem.cards import Deck
+from subgame.refine.depth.continuations import biased
 from subgame.spots.endgame import Endgame
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
@@ -45,7 +46,7 @@ def made(kind: str, device: str) -> dict[str, Any]:
     limit = at.replace("after the river", "before the river")
     solved = sg.solve(tree, schedule, **options)
     blueprint = solved.strategy
-    theirs = sg.biased(blueprint, player=1)
+    theirs = biased(blueprint, player=1)
     limited = sg.depth_limited(tree, blueprint, at=limit, player=0, continuations=theirs)
     known = sg.solve(small, schedule, **options).strategy
     found = {

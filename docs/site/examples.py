@@ -9,6 +9,7 @@ from pictures import FOLDER, PAPER
 import subgame as sg
 from subgame.show.charts import svg
 from subgame.show.grid import grid
+from subgame.spots.endgame import Endgame
 from subgame.spots.hand_classes import looks, squares
 
 RANGES = ("66+,AJ+,KQ,A5s-A2s,JTs,T9s", "22+,A2s+,KTs+,QTs+,JTs,T9s,98s,AT+,KJ+,QJ")
@@ -18,7 +19,7 @@ LEFT, SIDE = 20, 392
 def river() -> str:
     """Both players' first decisions on the river of the tutorial, side by side."""
     game = sg.holdem.endgame("Qs Jh 2h 8d 3c", 100, 200, RANGES, "0.5x 1x a")
-    spot = sg.Endgame.of(sg.solve(sg.compile(game), "dcfr", target=0.1).strategy)
+    spot = Endgame.of(sg.solve(sg.compile(game), "dcfr", target=0.1).strategy)
     parts = [f"<rect width='860' height='500' rx='12' fill='{PAPER}'/>"]
     for k, line in enumerate(("", "check")):
         decision = spot.decision(line)

@@ -105,6 +105,10 @@ class NotSavedWarning(UserWarning):
     """A file could not be written; the work goes on, and the message says what is lost."""
 
 
+class UnlockedWarning(UserWarning):
+    """A file could not be locked, because the file system has no locks; the work goes on."""
+
+
 class MemoryLimitError(SubgameError):
     """The work would need more memory than the caller allows.
 

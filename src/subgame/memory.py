@@ -107,3 +107,21 @@ def _address_space() -> float:
     except (ImportError, OSError, ValueError):  # another system than Linux
         return math.inf
     return math.inf if most == resource.RLIM_INFINITY else most - pages * resource.getpagesize()
+
+
+def cores() -> int:
+    """Processor cores that this process may use."""
+    allowed = getattr(os, "sched_getaffinity", None)  # not on every system
+    return len(allowed(0)) if allowed else os.cpu_count() or 1
+
+
+def most_processes(wanted: int | None, each: float) -> int:
+    """How many processes are worth starting: of those that are wanted (None for one per core), no
+    more than there are cores, and than fit into the available memory with `each` bytes; at least 1.
+
+    >>> most_processes(1, 2**30), most_processes(10**9, 1.0) == cores(), most_processes(None, 1e30)
+    (1, True, 1)
+    """
+    free = available()
+    room = cores() if math.isinf(free) else int(free / each)
+    return max(1, min(wanted or cores(), cores(), room))

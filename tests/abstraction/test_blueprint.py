@@ -10,6 +10,7 @@ import pytest
 
 import subgame as sg
 from subgame.abstraction import abstract
+from subgame.solve.evaluate import expected_value
 from subgame.tree.ranges.buckets import Buckets
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
@@ -38,7 +39,7 @@ def test_what_it_loses_is_that_of_its_strategy() -> None:
     made = solved(abstract(small(), {"flop": 6}).buckets)
     want = sg.exploitability(small(), made.strategy())
     assert made.exploitability().per_seat == pytest.approx(want.per_seat, abs=1e-4)
-    value = sg.expected_value(small(), made.strategy())
+    value = expected_value(small(), made.strategy())
     assert made.value() == pytest.approx(value, abs=1e-4)
 
 

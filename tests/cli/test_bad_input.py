@@ -89,7 +89,7 @@ BAD = [
     ("solve kuhn --seconds 1e400", "--seconds must be a number above 0, not inf"),
     ("refine leduc uniform --seconds inf", "--seconds must be a number above 0, not inf"),
     ("serve --seconds 1e300", "--seconds must be at most 100,000,000, not 1e+300"),
-    (f"serve --workers {10**6}", "--workers must be at most 256, not 1000000"),
+    (f"serve --workers {10**23}", "--workers must be at most 1,000,000,000,000"),
     ("solve kuhn --schedule dcfr(alpha=1e400)", "numbers must be finite or inf, not 1e400"),
     (f"solve kuhn --iterations {DIGITS}", "--iterations"),
     (f"solve kuhn --seed {FEWER}", "--seed must be a whole number from 0 to 2^63 - 1"),

@@ -15,6 +15,9 @@ from cli_helpers import runner
 
 import subgame as sg
 from holdem_games import GAMES
+from subgame.refine.decompose import compact
+from subgame.refine.refine import Refinement
+from subgame.solve.results import Result, Step
 from subgame.solve.solver import Run
 from subgame.spots.endgame import save
 
@@ -27,7 +30,7 @@ def test_ctrl_c_gives_the_result_and_a_checkpoint(
 ) -> None:
     file = str(tmp_path / "run.ckpt")
     process = subprocess.Popen(
-        [*COMMAND, "--seconds", "60", "--checkpoint", file, "--json"],
+        [*COMMAND, "--seconds", "600", "--checkpoint", file, "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -37,7 +40,7 @@ def test_ctrl_c_gives_the_result_and_a_checkpoint(
         if "iterations" in line:  # it is solving
             process.send_signal(signal.SIGINT)
             break
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=600)
     assert process.returncode == 130
     found = json.loads(out)
     assert found["stopped"] == "interrupted"
@@ -68,11 +71,11 @@ def test_an_interrupted_result_says_how_to_go_on(
     solve = sg.solve
     presses = iter([signal.SIGINT])
 
-    def press(step: sg.Step) -> None:
+    def press(step: Step) -> None:
         for number in presses:  # once: a second Ctrl-C would be meant
             signal.raise_signal(number)
 
-    def interrupted(tree: sg.PublicTree, schedule: str, **options: object) -> sg.Result:
+    def interrupted(tree: sg.PublicTree, schedule: str, **options: object) -> Result:
         if "checkpoint" not in options:  # the warm-up
             return solve(tree, schedule, iterations=1)
         options["progress"] = press
@@ -93,7 +96,7 @@ def test_an_interrupted_refinement_shows_what_it_has(
 ) -> None:
     refine = sg.refine
 
-    def interrupted(*args: Any, **options: Any) -> sg.Refinement:
+    def interrupted(*args: Any, **options: Any) -> Refinement:
         found = refine(*args, **options)
         return replace(
             found, parts=tuple(replace(part, stopped="interrupted") for part in found.parts)
@@ -182,7 +185,7 @@ def test_solves_inside_other_work_are_whole(monkeypatch: pytest.MonkeyPatch) -> 
     tree = sg.compile(sg.games.load("leduc-ranks"))
     blueprint = sg.Strategy.uniform(tree)
     at = "after round 1"
-    kept = sg.compact(tree, blueprint, at=at)
+    kept = compact(tree, blueprint, at=at)
     monkeypatch.setattr(Run, "advance", press)
     assert sg.solve(tree, iterations=9).stopped == "interrupted"  # one solve gives what it has
     with pytest.raises(KeyboardInterrupt):

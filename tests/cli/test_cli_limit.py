@@ -10,6 +10,7 @@ from cli_helpers import Cli, runner
 
 import subgame as sg
 from helpers import tree_of
+from subgame.refine.depth.continuations import biased
 
 LIMIT_KEYS = {
     "game",
@@ -97,7 +98,7 @@ def test_both_seats_are_the_librarys(cli: Cli, folder: Path, tmp_path: Path) -> 
             blueprint,
             at=ROUND,
             player=p,
-            continuations=sg.biased(blueprint, 1 - p),
+            continuations=biased(blueprint, 1 - p),
             weaken=True,
         )
         solved = sg.solve_limited(limited)

@@ -18,6 +18,7 @@ from subgame.cli import hand_grid
 from subgame.games.holdem.cards import RANKS
 from subgame.show.grid import ALL_IN, CALL, FOLD, Square
 from subgame.solve import solver
+from subgame.solve.results import Result, Step
 from subgame.spots import hand_classes
 from subgame.spots.browse import decision
 from subgame.spots.endgame import Endgame
@@ -245,8 +246,8 @@ def test_ctrl_c_keeps_what_is_done(cli: Cli, monkeypatch: pytest.MonkeyPatch) ->
 
     def interrupted(
         run: solver.Run, limits: solver.Limits, checkpoint: Any, progress: Any, *, keep: bool
-    ) -> sg.Result:
-        def press(step: sg.Step) -> None:
+    ) -> Result:
+        def press(step: Step) -> None:
             for number in presses:
                 signal.raise_signal(number)
 

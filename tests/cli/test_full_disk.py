@@ -159,15 +159,14 @@ def test_a_report_goes_on_without_its_log(tmp_path: Path, monkeypatch: pytest.Mo
     def game(flop: str) -> Holdem:
         return sg.holdem.endgame(flop, 20, 10)
 
-    log = report._Log(tmp_path / "a", [Flop("AhKd2c", 1)], game, 1.0, [])
-
-    def full(self: object, text: str) -> None:
-        raise sg.SubgameError(f"a cannot be written: {ENOSPC}.")
-
-    monkeypatch.setattr(report._Log, "_write", full)
-    with pytest.warns(NotSavedWarning, match=f"{ENOSPC}. The report goes on"):
-        log.add({"flop": "AhKd2c"})
-    assert log.rows == {"AhKd2c": {"flop": "AhKd2c"}}
+    row = {"flop": "AhKd2c", "long": "x" * 400}
+    monkeypatch.setattr(report, "flop_row", lambda task, tree: row)
+    with monkeypatch.context() as disk:
+        disk.setattr(Path, "open", lambda self, mode, **how: FullFile(self, mode.replace("b", "")))
+        with pytest.warns(NotSavedWarning, match=f"{ENOSPC}. The report goes on"):
+            found = report.flop_report([Flop("AhKd2c", 1)], game, log=tmp_path / "a")
+    assert found == [row | {"weight": 1}]
+    assert report.logged(tmp_path / "a") == []  # the head alone
 
 
 def test_a_run_goes_on_without_checkpoints(full: Path, monkeypatch: pytest.MonkeyPatch) -> None:

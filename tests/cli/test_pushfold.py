@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from cli_helpers import Cli, runner
 
+import preflop_data
 import subgame as sg
-from subgame.bench import preflop_data
 from subgame.games.holdem.cards import DECK
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.spots.decisions import class_names, class_of

@@ -209,8 +209,8 @@ def test_a_subset_has_the_textures_of_all_flops(size: str) -> None:
 
 @pytest.mark.slow
 def test_subsets_have_the_quality_that_is_told() -> None:
-    from subgame.bench.flop_subsets import quality
-    from subgame.bench.preflop_data import make
+    from flop_subsets import quality
+    from preflop_data import make
 
     equity = make()["flop_equity"].astype(np.float64)
     for size, each in subsets()["subsets"].items():

@@ -11,7 +11,6 @@ import subgame as sg
 from holdem_games import GAMES
 from subgame.engines.contract import Mode, Regrets
 from subgame.engines.numba import ranges as module
-from subgame.engines.numba.range_tiles import TINY
 from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import Holdem
@@ -179,7 +178,7 @@ def test_probabilities_are_positive_and_sum_to_one() -> None:
                 assert (probs >= 0).all()
                 for i in range(len(side.names)):
                     cells = side.sequences(i)
-                    plus = np.where(weights[cells] > TINY, weights[cells], 0).astype(np.float64)
+                    plus = np.where(weights[cells] > 0, weights[cells], 0).astype(np.float64)
                     want = plus / plus.sum() if plus.sum() > 0 else 1 / len(cells)
                     np.testing.assert_allclose(probs[cells], want, rtol=1e-5, atol=1e-6)
             none = engine.behaviour(p, np.zeros(tree.stored(p), np.float32))

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import subgame as sg
+from subgame import gambit
 from subgame.abstraction.cards import Abstraction, abstract
 from subgame.blueprints.recipe import DEFAULT, Recipe
 from subgame.blueprints.stored import StoredBlueprint
@@ -30,11 +31,11 @@ from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.imports import read_spot
 from subgame.games.holdem.libratus import read as read_libratus
 from subgame.memory import parse_bytes
-from subgame.play.log import Log
+from subgame.play.log import match_log
 from subgame.play.protocols.acpc import MatchState
 from subgame.play.protocols.histories import read_acpc, read_history, read_phh
 from subgame.play.protocols.slumbot import Slumbot, Told
-from subgame.refine.decompose import Compact, compact, trunk_of
+from subgame.refine.decompose import SequenceCompact, compact, trunk_of
 from subgame.refine.depth.blueprint_below import CHOICES
 from subgame.refine.depth.flop_network import INPUTS, FlopNetwork
 from subgame.refine.depth.preflop_values import PreflopValues
@@ -144,7 +145,7 @@ def texts(folder: Path) -> list[Target]:
     river = sg.holdem.endgame("Qs Jh 2h 8d 3c", 100, 200, bets="river: 0.5x 1x a")
 
     def efg(text: str) -> None:
-        sg.compile(sg.gambit.loads(text))
+        sg.compile(gambit.loads(text))
 
     def table(text: str) -> None:
         sg.Strategy.from_table(kuhn, read_table(written(folder / "table.json", text)))
@@ -277,12 +278,12 @@ def logs(folder: Path) -> list[Target]:
     """The readers of logs, recipes and result cards."""
     head = {"game": "kuhn", "agents": ["A", "B"], "seed": 0}
     path, flops = folder / "log.jsonl", [Flop("QsJh2h"), Flop("8h8d7h")]
-    log = Log(path, head)
+    log = match_log(path, head)
     log.append([{"hand": 0, "seats": [0, 1], "won": 1.5}, {"hand": 1, "won": -1}])
     log.close()
 
     def match(text: str) -> None:
-        Log(written(path, text), head).close()
+        match_log(written(path, text), head).close()
 
     def spot(board: str) -> Holdem:
         return sg.holdem.endgame(board, 20, 10, ("AA", "KK"), "postflop: a")
@@ -355,7 +356,10 @@ def trained(folder: Path) -> list[Target]:
             1.0,
         ),
         Target(
-            "compact", lambda data: Compact.load(written(path, data), leduc), of(kept.save), 1.0
+            "compact",
+            lambda data: SequenceCompact.load(written(path, data), leduc),
+            of(kept.save),
+            1.0,
         ),
     ]
 

@@ -6,6 +6,7 @@ import pytest
 
 import subgame as sg
 from subgame.games import conformance, load
+from subgame.games.base import CHANCE, TERMINAL
 from subgame.games.holdem.rules import Bet
 from subgame.games.no_limit import NoLimitState
 
@@ -51,10 +52,10 @@ def test_sizes_and_payoffs() -> None:
     ]
     assert bet.child("f").returns() == (1.0, -1.0)
     board = bet.child("c")
-    assert board.current_player() == sg.CHANCE
+    assert board.current_player() == CHANCE
     assert dict(board.chance_outcomes()) == {"J": 0.25, "Q": 0.5, "K": 0.25}
     over = board.child("J").child("c").child("c")
-    assert over.current_player() == sg.TERMINAL
+    assert over.current_player() == TERMINAL
     assert over.returns() == (-3.0, 3.0)  # a pair of jacks
     tie = after("no-limit-leduc", "Q", "Q", "c", "c", "K", "c", "c")
     assert tie.returns() == (0.0, 0.0)
@@ -70,7 +71,7 @@ def test_every_size_and_the_least_raise() -> None:
 
 def test_an_all_in_call_deals_the_board_out() -> None:
     called = after("no-limit-leduc", "K", "J", "r5", "c")
-    assert called.current_player() == sg.CHANCE
+    assert called.current_player() == CHANCE
     assert called.child("Q").returns() == (6.0, -6.0)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import subgame as sg
 from subgame.games.holdem import endgame
-from subgame.spots.endgame import equities
+from subgame.spots.endgame import Endgame, equities
 from subgame.spots.locks import Lock, locked_spot
 from subgame.spots.pushfold import push_fold
 
@@ -24,12 +24,12 @@ def river(ranges: tuple[str, str], pot: float, stack: float, bets: str) -> Any:
     return endgame(BLANK, pot, stack, ranges, bets)
 
 
-def solved(game: Any, **options: Any) -> sg.Endgame:
+def solved(game: Any, **options: Any) -> Endgame:
     tree = sg.compile(game, merge="boards")
-    return sg.Endgame.of(sg.solve(tree, "cfr+", iterations=2000, **options).strategy)
+    return Endgame.of(sg.solve(tree, "cfr+", iterations=2000, **options).strategy)
 
 
-def often(spot: sg.Endgame, line: str, hand: str, action: str) -> float:
+def often(spot: Endgame, line: str, hand: str, action: str) -> float:
     """How often a hand takes an action after a line."""
     return spot.decision(line).table()[hand][action]
 
@@ -94,7 +94,7 @@ def test_locked_rivers_of_postflop_solver(
     """b-inary/postflop-solver, src/game/tests.rs, node_locking and node_locking_partial: checks of
     aces and queens to 0.001, EV of aces, queens and kings to 0.05 and 0.01."""
     tree = locked_spot(river((oop, KINGS), pot, 10, "a"), [Lock.parse(lock)])
-    spot = sg.Endgame.of(sg.solve(tree, "cfr+", iterations=3000).strategy)
+    spot = Endgame.of(sg.solve(tree, "cfr+", iterations=3000).strategy)
     first, second = (often(spot, "", hand, "c") for hand in (ACES, QUEENS))
     assert (first, second) == pytest.approx(checks, abs=1e-3)
     ev = [spot.hands(0)[ACES]["ev"], spot.hands(0)[QUEENS]["ev"], spot.hands(1)[KINGS]["ev"]]
@@ -141,4 +141,4 @@ def test_ev_of_the_preset(rake: tuple[float, float], values: tuple[float, float]
     """The same file, solve_pio_preset_normal and _raked: EV to 0.2 chips, solved to 0.1 %."""
     tree = sg.compile(preset(rake), merge=True)
     found = sg.solve(tree, "hs-dcfr", target=0.18)
-    assert sg.Endgame.of(found.strategy).ev == pytest.approx(values, abs=0.2)
+    assert Endgame.of(found.strategy).ev == pytest.approx(values, abs=0.2)

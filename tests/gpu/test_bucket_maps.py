@@ -10,6 +10,7 @@ import pytest
 import subgame as sg
 from subgame.abstraction.features import features
 from subgame.abstraction.points import points
+from subgame.errors import MemoryLimitError
 from subgame.games.holdem.cards import Deck
 from subgame.tree.ranges.buckets import Buckets
 from subgame.tree.ranges.tree import compile_range_tree
@@ -19,7 +20,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra
 
 from bucket_oracle import compiled  # noqa: E402
 
-from subgame.bench.gpu.buckets import by_strength  # noqa: E402
+from gpu_check.buckets import by_strength  # noqa: E402
 from subgame.engines.torch import TorchRangeEngine  # noqa: E402
 from subgame.engines.torch import storage as keeping  # noqa: E402
 
@@ -88,7 +89,7 @@ def test_an_estimate_knows_of_buckets() -> None:
         for each in (None, few, every)
     ]
     assert estimates[1] < estimates[0] < estimates[2] * 1.5
-    with pytest.raises(sg.MemoryLimitError, match="needs about"):
+    with pytest.raises(MemoryLimitError, match="needs about"):
         TorchRangeEngine(tree, "cpu", memory_limit=estimates[1] / 2, buckets=few)
     engine = TorchRangeEngine(tree, "cpu", buckets=few, storage="int16")
     blocks = engine.regrets(0, predictive=True).regret.blocks

@@ -14,6 +14,8 @@ import pytest
 
 import subgame as sg
 from holdem_games import GAMES
+from subgame.errors import MemoryLimitError
+from subgame.solve.evaluate import expected_value
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
 from subgame.tree.ranges.betting_tree import grow
@@ -227,9 +229,7 @@ def test_the_strategy_is_one_of_the_whole_tree(name: str, device: str) -> None:
         assert again @ tree.players[1 - p].reach == pytest.approx(wins, abs=1e-6)
     mine, yours = (regrets.average for regrets in run.pair)
     value = engine.values(0, mine, engine.plan(1, yours)).roots[0]
-    assert value @ tree.players[0].reach == pytest.approx(
-        sg.expected_value(tree, strategy), abs=1e-6
-    )
+    assert value @ tree.players[0].reach == pytest.approx(expected_value(tree, strategy), abs=1e-6)
     plain = engine.stage(tree.streets)
     for p in (0, 1):
         whole, reach = from_numpy(engine, p, strategy.probs[p]), engine.roots(p).double()
@@ -431,7 +431,7 @@ def test_a_last_street_in_buckets_stays_on_the_device() -> None:
         TorchRangeEngine(tree, "cpu", buckets=buckets, placement="host")
     need = TorchRangeEngine(tree, "cpu", buckets=buckets).estimate().device
     assert TorchRangeEngine(tree, "cpu", buckets=buckets, memory_limit=need).placement == "device"
-    with pytest.raises(sg.MemoryLimitError, match="needs about"):
+    with pytest.raises(MemoryLimitError, match="needs about"):
         TorchRangeEngine(tree, "cpu", buckets=buckets, memory_limit=need - 1)
     outside = TorchRangeEngine(tree, "cpu", placement="host")
     stage = outside.stage(tree.streets, buckets=buckets)

@@ -16,13 +16,14 @@ import numpy as np
 import pytest
 
 import subgame as sg
-from subgame.bench.gpu import agreement, check, measure
-from subgame.bench.gpu import buckets as check_buckets
-from subgame.bench.gpu import games as check_games
-from subgame.bench.gpu import larger as check_larger
+from gpu_check import agreement, check, measure
+from gpu_check import buckets as check_buckets
+from gpu_check import games as check_games
+from gpu_check import larger as check_larger
 from subgame.engines.torch import TorchRangeEngine, TorchSequenceEngine
 from subgame.games import holdem
 from subgame.games.holdem.cards import Deck
+from subgame.solve.evaluate import expected_value
 from subgame.solve.schedule import parse
 from subgame.tree.ranges.tree import compile_range_tree
 
@@ -52,7 +53,7 @@ def solved(game: Any, iterations: int, storage: str = "float32") -> tuple[float,
     """
     tree = sg.compile(game)
     found = sg.solve(tree, "dcfr", iterations=iterations, device="torch", storage=storage).strategy
-    return float(sg.exploitability(tree, found)), sg.expected_value(tree, found)
+    return float(sg.exploitability(tree, found)), expected_value(tree, found)
 
 
 def close(mbb: float, chips: float) -> None:
@@ -191,7 +192,7 @@ def test_slices() -> None:
 
 def test_larger_trees() -> None:
     limit = measure.turn_holdem("cpu", TURN)[0].estimate().device - 1
-    found = check_larger.part_larger(replace(SCALE, limit=limit, seconds=100.0))
+    found = check_larger.part_larger(replace(SCALE, limit=limit, seconds=1e6))
     assert found["flop hold'em, greatest difference"] == 0
     assert [found[f"flop hold'em, {home}"]["home"] for home in ("device", "host")] == [
         "device",

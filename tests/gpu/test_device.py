@@ -23,6 +23,7 @@ from subgame.refine.payoffs import Trunk
 from subgame.refine.solve_gadget import GadgetRun, default_schedule
 from subgame.refine.subgame import SequenceSubgame
 from subgame.solve.cfr import Cfr
+from subgame.solve.evaluate import expected_value
 from subgame.solve.schedule import parse
 from subgame.tree.sequence.form import assemble
 from subgame.tree.sequence.tree import SequenceTree
@@ -231,7 +232,7 @@ def test_evaluation_on_a_device(name: str, device: str, seed: int) -> None:
     strategy, other = (sg.Strategy.random(tree, seed + k) for k in (0, 1))
     want, got = (sg.exploitability(tree, strategy, device=d) for d in (None, device))
     close(got.per_seat, want.per_seat, f"seed {seed}")
-    values = [sg.expected_value(tree, strategy, other, device=d) for d in (None, device)]
+    values = [expected_value(tree, strategy, other, device=d) for d in (None, device)]
     close(values[1], values[0], f"seed {seed}")
     one, two = (sg.best_response(tree, strategy, 1, device=d) for d in (None, device))
     assert one.strategy.table() == two.strategy.table()
@@ -327,7 +328,7 @@ def test_a_linear_program_is_evaluated_on_the_device() -> None:
     tree = tree_of("coin-toss")
     found = sg.refine(
         tree,
-        sg.blueprint(tree, "paper"),
+        sg.Strategy.published(tree, "paper"),
         at="Play",
         technique="maxmargin",
         schedule="lp",

@@ -19,6 +19,7 @@ from helpers import tree_of
 from holdem_games import GAMES
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
+from subgame.spots.endgame import Endgame
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 pytest.importorskip("numba", reason="the CPU engine needs Numba")
@@ -63,7 +64,7 @@ def test_a_holdem_endgame(schedule: str, device: str, seed: int, tmp_path: Path)
     # Differences are about 1e-8: float32 has 6e-8, and hundreds of hands average it out.
     assert got.value == pytest.approx(want.value, rel=1e-6, abs=1e-5)
     assert got.exploitability.per_seat == pytest.approx(want.exploitability.per_seat, rel=1e-6)
-    here, there = (sg.Endgame.of(want.strategy, device=d) for d in (None, device))
+    here, there = (Endgame.of(want.strategy, device=d) for d in (None, device))
     assert there.ev == pytest.approx(here.ev, rel=1e-6)
     assert there.equity == pytest.approx(here.equity, rel=1e-9)
 

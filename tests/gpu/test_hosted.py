@@ -12,6 +12,7 @@ import pytest
 
 import subgame as sg
 from holdem_games import GAMES
+from subgame.errors import MemoryLimitError
 from subgame.games.holdem.cards import Deck
 from subgame.memory import available
 from subgame.solve.schedule import parse
@@ -283,7 +284,7 @@ def test_a_limit_is_kept_by_going_out_of_core(
     for limit in np.linspace(need - 1, need / 9, 20):
         try:
             engine = TorchRangeEngine(wide, "cpu", storage="bfloat16", memory_limit=limit)
-        except sg.MemoryLimitError as error:
+        except MemoryLimitError as error:
             assert "needs at least" in str(error)  # noqa: PT017
             assert "with regrets and averages in host memory" in str(error)  # noqa: PT017
             continue
@@ -293,7 +294,7 @@ def test_a_limit_is_kept_by_going_out_of_core(
             assert engine.estimate(predictive=True).device <= limit
         seen.add(engine.boards)
     assert {1, 32} < seen
-    with pytest.raises(sg.MemoryLimitError, match="needs about"):
+    with pytest.raises(MemoryLimitError, match="needs about"):
         TorchRangeEngine(wide, "cpu", placement="device", memory_limit="1KB")
     stage = TorchRangeEngine(wide, "cpu").stage(
         wide.streets, memory_limit=need
@@ -306,7 +307,7 @@ def test_what_fits_neither_is_refused(wide: RangeTree, monkeypatch: pytest.Monke
     assert available() > 1 << 20
     monkeypatch.setattr(memory, "available", lambda: 1000.0)
     TorchRangeEngine(wide, "cpu")
-    with pytest.raises(sg.MemoryLimitError, match=r"of host memory beside .* only 1000 B are free"):
+    with pytest.raises(MemoryLimitError, match=r"of host memory beside .* only 1000 B are free"):
         TorchRangeEngine(wide, "cpu", placement="host")
 
 
@@ -356,7 +357,7 @@ def test_pages_are_pinned_as_long_as_they_are_used(monkeypatch: pytest.MonkeyPat
     gc.collect()
     assert not system.held
     system.answer = 2
-    with pytest.raises(sg.MemoryLimitError, match=r"could not pin 9\.8 KiB of host memory"):
+    with pytest.raises(MemoryLimitError, match=r"could not pin 9\.8 KiB of host memory"):
         pinned.host_bytes(10_000, device)
 
 

@@ -1,6 +1,6 @@
 """The fused kernels' text, run by NumPy: the same numbers as plain PyTorch, and no address astray.
 
-What Triton makes of them is checked on a GPU, by ``python -m subgame.bench.gpu.check``.
+What Triton makes of them is checked on a GPU, by ``python benchmarks/gpu_check``.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra
 
 import numpy_triton  # noqa: E402
 
-from subgame.bench.gpu import agreement as check_agreement  # noqa: E402
-from subgame.bench.gpu.measure import Scale  # noqa: E402
+from gpu_check import agreement as check_agreement  # noqa: E402
+from gpu_check.measure import Scale  # noqa: E402
 from subgame.engines.contract import Mode, Regrets  # noqa: E402
 from subgame.engines.rounding import WIDTH  # noqa: E402
 from subgame.engines.torch.batch import RangeBatch  # noqa: E402

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from watcher import Watcher, solver
 import subgame as sg
 from holdem_games import GAMES
 from subgame.engines.numba.ranges import NumbaRangeEngine
+from subgame.errors import MemoryLimitError
 from subgame.solve.schedule import parse
 from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
@@ -260,7 +262,7 @@ def test_refusals_are_sentences() -> None:
     tree = compiled("river")
     with pytest.raises(sg.SubgameError, match="There is no device 'tpu'"):
         TorchRangeEngine(tree, "tpu")
-    with pytest.raises(sg.MemoryLimitError, match="needs at least"):
+    with pytest.raises(MemoryLimitError, match="needs at least"):
         TorchRangeEngine(tree, "cpu", memory_limit=10)
     with pytest.raises(sg.SubgameError, match="did you mean 'bfloat16'"):
         TorchRangeEngine(tree, "cpu", storage="bfloat")  # type: ignore[arg-type]
@@ -273,9 +275,10 @@ def test_refusals_are_sentences() -> None:
 @pytest.mark.skipif(not importlib.util.find_spec("triton"), reason="Triton is not installed")
 def test_fused_kernels_say_the_same_under_the_interpreter() -> None:
     """The kernels themselves, one thread at a time, in a process of their own."""
-    program = [sys.executable, "-m", "subgame.bench.gpu.check", "--interpret"]
+    program = [sys.executable, "benchmarks/gpu_check", "--interpret"]
     done = subprocess.run(
         program,
+        cwd=Path(__file__).parents[2],
         env={**os.environ, "TRITON_INTERPRET": "1"},
         capture_output=True,
         text=True,

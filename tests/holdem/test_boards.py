@@ -13,6 +13,8 @@ from holdem_games import GAMES
 from holdem_refining import spread
 from subgame.engines.factory import engine
 from subgame.engines.numba import ranges as range_engine
+from subgame.errors import MemoryLimitError
+from subgame.solve.evaluate import expected_value
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Run
 from subgame.tree.ranges.tree import RangeSide, RangeTree
@@ -43,7 +45,7 @@ def test_any_strategy_is_worth_what_the_explicit_tree_says(name: str, threads: i
     engine(tree, threads)
     mine = sg.Strategy.random(tree, seed=7)
     same = spread(mine, oracle)
-    assert sg.expected_value(tree, mine) == pytest.approx(sg.expected_value(oracle, same), abs=1e-6)
+    assert expected_value(tree, mine) == pytest.approx(expected_value(oracle, same), abs=1e-6)
     ours, theirs = sg.exploitability(tree, mine), sg.exploitability(oracle, same)
     assert ours.per_seat == pytest.approx(theirs.per_seat, abs=1e-6)
 
@@ -191,5 +193,5 @@ def test_sampling_is_refused() -> None:
 
 
 def test_memory_is_quoted_before_it_is_used() -> None:
-    with pytest.raises(sg.MemoryLimitError, match="over the limit"):
+    with pytest.raises(MemoryLimitError, match="over the limit"):
         sg.compile(GAMES["turn"], memory_limit="1KB")

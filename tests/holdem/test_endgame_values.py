@@ -15,6 +15,7 @@ from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.ranges import Range
+from subgame.solve.evaluate import expected_value
 from subgame.spots.browse import decision
 from subgame.spots.endgame import (
     Endgame,
@@ -109,7 +110,7 @@ def test_ev_is_that_of_the_explicit_tree_and_the_mean_of_all_hands() -> None:
     strategy = sg.Strategy.random(tree, seed=1)
     solved = Endgame.of(strategy)
     explicit = sg.compile(game, explicit=True)
-    value = sg.expected_value(explicit, spread(strategy, explicit))
+    value = expected_value(explicit, spread(strategy, explicit))
     assert solved.ev == pytest.approx((2 + value, 2 - value), abs=1e-6)
     for p in (0, 1):
         met = meetings(tree)[p]
@@ -126,7 +127,7 @@ def test_ev_of_a_hand_is_that_of_a_range_of_this_hand_alone(p: int, hand: str) -
     ranges = list(game.ranges)
     ranges[p] = Range.parse(hand, SHORT)
     alone = sg.compile(replace(game, ranges=(ranges[0], ranges[1])), explicit=True)
-    value = sg.expected_value(alone, spread(strategy, alone))
+    value = expected_value(alone, spread(strategy, alone))
     found = Endgame.of(strategy).hands(p)[hand]["ev"]
     assert found == pytest.approx(2 + (value if p == 0 else -value), abs=1e-6)
 

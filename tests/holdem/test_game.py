@@ -37,6 +37,7 @@ from subgame.games.holdem.counts import count_boards, count_nodes
 from subgame.games.holdem.evaluate import rank_cards
 from subgame.games.holdem.game import HoldemState
 from subgame.games.holdem.isomorphism import card_permutations
+from subgame.solve.evaluate import expected_value
 
 SHORT = Deck("TJQKA", "hs")
 EIGHT = Deck("JQKA", "hs")
@@ -208,7 +209,7 @@ def test_the_value_without_bets_is_the_equity() -> None:
                 total += w0[a] * w1[b]
     assert math.isclose(value, won / total)
     tree = sg.compile(game, explicit=True)
-    assert math.isclose(sg.expected_value(tree, sg.Strategy.uniform(tree)), value)
+    assert math.isclose(expected_value(tree, sg.Strategy.uniform(tree)), value)
 
 
 def test_the_generic_tools_work_on_it() -> None:

@@ -11,7 +11,7 @@ import subgame as sg
 from brute_ranges import Brute
 from subgame.errors import SubgameError
 from subgame.games.holdem import Deck, Holdem, NoLimit, endgame, nlfh
-from subgame.solve.evaluate import Exploitability, head_to_head
+from subgame.solve.evaluate import Exploitability, expected_value, head_to_head
 from subgame.spots.endgame import Endgame, load, save
 
 DECK = Deck("9TJQKA", "cd")
@@ -42,7 +42,7 @@ def test_values_and_best_responses(more: dict[str, Any], merge: Any) -> None:
     values = [brute.value(p, best=False) for p in (0, 1)]
     wins = [brute.value(p, best=True) for p in (1, 0)]
     assert gap.per_seat == pytest.approx(wins, abs=1e-5)
-    assert sg.expected_value(tree, strategy) == pytest.approx(values[0], abs=1e-5)
+    assert expected_value(tree, strategy) == pytest.approx(values[0], abs=1e-5)
     if not game.rules.raked:
         assert gap.values is gap.gains is None
         assert sum(values) == pytest.approx(0, abs=1e-9)

@@ -47,15 +47,16 @@ from numpy.typing import NDArray
 import subgame as sg
 from helpers import tree_of
 from subgame.games.coin_toss import CoinTossState
+from subgame.refine.refine import Refinement
 
 EXACT = 1e-9
 SOLVERS = [("lp", None, EXACT), ("cfr+", 5000, 5e-3), ("dcfr", 5000, 5e-3)]
 """Schedule, iterations, and how near it comes."""
 
 
-def coin_toss(technique: sg.Gadget | str, schedule: str = "lp", **options: Any) -> sg.Refinement:
+def coin_toss(technique: sg.Gadget | str, schedule: str = "lp", **options: Any) -> Refinement:
     tree = tree_of("coin-toss")
-    blueprint = sg.blueprint(tree, "paper")
+    blueprint = sg.Strategy.published(tree, "paper")
     return sg.refine(tree, blueprint, at="Play", technique=technique, schedule=schedule, **options)
 
 
@@ -240,15 +241,15 @@ def test_wider_distributions(form: Any, spread: list[float], heads: float) -> No
 # Two subgames -----------------------------------------------------------------------------------
 
 
-def two(technique: sg.Gadget, at: Any = "after Play", schedule: str = "lp") -> sg.Refinement:
+def two(technique: sg.Gadget, at: Any = "after Play", schedule: str = "lp") -> Refinement:
     tree = tree_of("coin-toss-two")
-    blueprint = sg.blueprint(tree, "paper")
+    blueprint = sg.Strategy.published(tree, "paper")
     return sg.refine(tree, blueprint, at=at, technique=technique, schedule=schedule)
 
 
 def with_heads(tree: sg.PublicTree, **heads: float) -> sg.Strategy:
     """The paper's blueprint, but P2 guesses Heads that often in S1, S2."""
-    blueprint = sg.blueprint(tree, "paper")
+    blueprint = sg.Strategy.published(tree, "paper")
     table = blueprint.table() | {
         f"Play {name}": {"Heads": h, "Tails": 1 - h} for name, h in heads.items()
     }

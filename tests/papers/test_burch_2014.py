@@ -18,14 +18,15 @@ from margin_program import root_of, root_values
 from subgame.engines.factory import engine
 from subgame.refine.gadget_game import gadget_form
 from subgame.refine.payoffs import Trunk
-from subgame.refine.subgame import SequenceSubgame
+from subgame.refine.subgame import SequenceSubgame, Subgame, combine
+from subgame.solve.evaluate import expected_value
 from subgame.tree.sequence.form import assemble
 
 EXACT = 1e-9
 SEEDS = range(60)
 
 
-def subgames_of(name: str, at: str) -> list[sg.Subgame]:
+def subgames_of(name: str, at: str) -> list[Subgame]:
     return [s for s in sg.cut(tree_of(name), at) if s.tree.num_infosets]
 
 
@@ -70,7 +71,7 @@ def test_rock_solves_the_subgame_alone_but_not_the_game() -> None:
     # Against the fixed trunk, every strategy is as good as another: Unsafe accepts them all.
     unsafe = sg.refine(tree, uniform, at="depth 1", technique="unsafe", schedule="lp").parts[0]
     assert unsafe.gap == pytest.approx(0, abs=EXACT)
-    assert sg.expected_value(tree, rock) == pytest.approx(0, abs=EXACT)
+    assert expected_value(tree, rock) == pytest.approx(0, abs=EXACT)
     assert sg.exploitability(tree, rock).per_seat[1] == pytest.approx(1, abs=EXACT)
 
 
@@ -97,7 +98,7 @@ def test_theorem_1() -> None:
                     run.respond(o, run.plan(p, subgame.restrict(strategy, p), reach)).roots[0]
                     for strategy in (blueprint, other)
                 ]
-                combined = sg.combine(blueprint, [(subgame, p, subgame.restrict(other, p))])
+                combined = combine(blueprint, [(subgame, p, subgame.restrict(other, p))])
                 after = sg.exploitability(tree, combined).per_seat[p]
                 more = float(np.maximum(slots[1] - slots[0], 0).sum())
                 assert after <= before[p] + more + EXACT
@@ -145,7 +146,7 @@ def test_an_equilibrium_stays_one(name: str, at: str, technique: str) -> None:
 
 
 def own_gadget(
-    blueprint: sg.Strategy, subgame: sg.Subgame, p: int, gadget: sg.Gadget
+    blueprint: sg.Strategy, subgame: Subgame, p: int, gadget: sg.Gadget
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
     """What player p's opponent can win in the gadget if p plays the blueprint; weights, CBVs."""
     inputs, _ = Trunk(blueprint, 1 - p).inputs(subgame, gadget)

@@ -24,7 +24,7 @@ from subgame.games.holdem.ranges import Range
 from subgame.papers import KEYS
 from subgame.papers import moravcik2016_fig5 as fig5
 from subgame.refine.refine import Part
-from subgame.refine.subgame import sequence_subgames
+from subgame.refine.subgame import Subgame, combine, sequence_subgames
 
 SEEDS = range(0, 40, 2)
 """`refine/test_properties` has LP3 and Theorem 1 on sixty more."""
@@ -32,7 +32,7 @@ EXACT = 1e-7
 
 
 @cache
-def case(seed: int) -> tuple[sg.PublicTree, sg.Strategy, list[sg.Subgame]]:
+def case(seed: int) -> tuple[sg.PublicTree, sg.Strategy, list[Subgame]]:
     """A random game, a random blueprint, and the subgames two or three steps down."""
     tree = tree_of(f"random(seed={seed})")
     subgames = [s for s in sg.cut(tree, f"depth {2 + seed % 2}") if s.tree.num_infosets]
@@ -50,7 +50,7 @@ def refined_by(technique: str, seed: int) -> tuple[Part, ...]:
 
 def alone(blueprint: sg.Strategy, part: Part, sigma: NDArray[np.float64]) -> sg.Strategy:
     """sigma_1[S <- sigma_S]: the blueprint with one subgame refined."""
-    return sg.combine(blueprint, [(part.subgame, part.player, sigma)])
+    return combine(blueprint, [(part.subgame, part.player, sigma)])
 
 
 def reached(strategy: sg.Strategy, part: Part) -> NDArray[np.float64]:
@@ -225,8 +225,9 @@ def test_figure_5_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.M
     experiment.run(True, keep=keep, chosen={**chosen, "iterations": "61"})  # others do not count
     assert asked[5:] == [0, 1, 2, 3]
     keep.write_text("{")
-    with pytest.raises(sg.SubgameError, match="damaged"):
+    with pytest.raises(sg.SubgameError, match="is not a log of a reproduction"):
         experiment.run(True, keep=keep, chosen=chosen)
+    assert keep.read_text() == "{"
     with pytest.raises(sg.SubgameError, match="has no setting 'speed'"):
         experiment.run(True, chosen={"speed": "9"})
     with pytest.raises(sg.SubgameError, match="whole number"):

@@ -11,7 +11,10 @@ from subgame.errors import SubgameError
 from subgame.games.holdem import Holdem
 from subgame.play import MatchResult, match
 from subgame.play.agent import Agent
-from subgame.play.protocols.remote import Remote
+from subgame.play.protocols.remote import Limits, Remote
+
+PATIENT = Limits(action=600, hand=600, average=600, connect=600)
+"""For players who are not late, however slow the machine."""
 
 
 class Dealer:
@@ -36,7 +39,7 @@ class Dealer:
         self.thread.start()
 
     def result(self) -> MatchResult:
-        self.thread.join(60)
+        self.thread.join(600)
         if self.error is not None:
             raise self.error
         assert self.found is not None
@@ -47,7 +50,7 @@ class Rude:
     """A player at a socket that sends whatever a test gives it, and calls otherwise."""
 
     def __init__(self, remote: Remote, version: bytes = b"VERSION:2.0.0\r\n") -> None:
-        self.socket = socket.create_connection(remote.address, timeout=30)
+        self.socket = socket.create_connection(remote.address, timeout=600)
         self.file = self.socket.makefile("rb")
         self.socket.sendall(version)
         self.heard: list[str] = []

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dealing import Dealer, Rude
+from dealing import PATIENT, Dealer, Rude
 
 import subgame as sg
 from subgame.errors import SubgameError
@@ -111,7 +111,7 @@ def _pokerkit_lines(game: Holdem, hand: Hand) -> list[list[str]]:
 def test_a_match_over_sockets_is_the_match_without(game: Holdem, tmp_path: Path) -> None:
     """Two clients and a dealer play the hands that the agents play in one process."""
     log = tmp_path / "sockets.jsonl"
-    remotes = (Remote(game, "A"), Remote(game, "B"))
+    remotes = (Remote(game, "A", limits=PATIENT), Remote(game, "B", limits=PATIENT))
     dealer = Dealer(game, remotes, 40, log)
     found: dict[int, Played] = {}
 
@@ -153,7 +153,7 @@ def test_an_agent_at_a_dealer_knows_what_it_knows_in_a_match() -> None:
     game = nlfh(bets="all: 0.5x 1x a; cap 4")
     here = Listening(Uniform())
     match(game, [here, "call"], 30, seed=1)
-    there, remote = Listening(Uniform()), Remote(game, "A")
+    there, remote = Listening(Uniform()), Remote(game, "A", limits=PATIENT)
     dealer = Dealer(game, (remote, "call"), 30, None)
     thread = threading.Thread(
         target=play_acpc, args=(there, game, *remote.address), kwargs={"seed": 1}
@@ -190,13 +190,14 @@ def command(*words: object) -> list[str]:
 
 def test_a_killed_client_comes_back_in_the_middle_of_a_hand(game: Holdem, tmp_path: Path) -> None:
     """Two processes, 60 hands, one of them killed on the turn of a hand after hand 30."""
-    log, killer, remote = tmp_path / "match.jsonl", Killer(30), Remote(game, "client")
+    log, killer = tmp_path / "match.jsonl", Killer(30)
+    remote = Remote(game, "client", limits=PATIENT)
     words = command("acpc", "uniform", *remote.address, "--seed", 1)
     dealer = Dealer(game, (remote, killer), 60, log)
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as first:
         killer.kill.append(first.pid)
-        first.wait(60)
-    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+        first.wait(600)
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=600)
     dealer.result()
     assert first.returncode == -signal.SIGKILL
     history = read_history(log)
@@ -206,7 +207,7 @@ def test_a_killed_client_comes_back_in_the_middle_of_a_hand(game: Holdem, tmp_pa
     assert plain.hands == 60
     assert read_history(tmp_path / "plain.jsonl").hands == history.hands
     assert "hands" in done.stdout
-    assert remote.clock.slowest_action < Limits().action
+    assert 0 < remote.clock.slowest_action < PATIENT.action
 
 
 @pytest.mark.slow
@@ -216,7 +217,7 @@ def test_a_long_match_survives_two_kills(game: Holdem, tmp_path: Path) -> None:
     seats = [f"alice={ports[0]}", f"bob={ports[1]}"]
     deal = command("dealer", *seats, "--hands", 3000, "--seed", 1, "--log", log, "--json")
     clients = [
-        command("acpc", "uniform", "127.0.0.1", port, "--seed", 1, "--reconnect", 60)
+        command("acpc", "uniform", "127.0.0.1", port, "--seed", 1, "--reconnect", 600)
         for port in ports
     ]
     began = time.monotonic()
@@ -232,7 +233,7 @@ def test_a_long_match_survives_two_kills(game: Holdem, tmp_path: Path) -> None:
     dealer.wait()
     done = subprocess.run(deal, stdout=subprocess.PIPE, text=True, check=True, timeout=600)
     told = json.loads(done.stdout)
-    assert [each.wait(60) for each in (one, two)] == [0, 0]
+    assert [each.wait(600) for each in (one, two)] == [0, 0]
     seconds = time.monotonic() - began
     history = read_history(log)
     assert [hand.number for hand in history.hands] == list(range(3000))
@@ -266,7 +267,7 @@ def test_a_killed_dealer_asks_no_action_twice(game: Holdem, tmp_path: Path) -> N
     journal = tmp_path / "journal"
     seen: Counter[str] = Counter()
     for stop in (3, 100):  # the first dealer is gone after three actions
-        remote = Remote(game, "A", journal=journal)
+        remote = Remote(game, "A", limits=PATIENT, journal=journal)
         dealer = Dealer(game, (remote, "call"), 2, None)
         player = Rude(remote)
         for _ in range(stop):

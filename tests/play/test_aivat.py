@@ -19,6 +19,7 @@ from subgame.play.match import Z95, Estimate, play_hand
 from subgame.play.named import known_strategy
 from subgame.play.searching import NestedAgent
 from subgame.refine.live.ranges import ReachedRanges, start_of
+from subgame.solve.evaluate import head_to_head
 
 
 def everything(
@@ -109,7 +110,7 @@ def test_a_search_agent_by_its_own_policy() -> None:
     agent = NestedAgent(blueprint, iterations=30, seconds=None)
     played = known_strategy(tree, agent)
     assert played is not None
-    exact = sg.head_to_head(tree, played, theirs).mean
+    exact = head_to_head(tree, played, theirs).mean
     found = match(game, [agent, StrategyAgent(theirs)], hands=400, seed=1, aivat=True)
     assert found.aivat is not None
     assert found.aivat.interval95 < found.result.interval95

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from dealing import Dealer, Rude
+from dealing import PATIENT, Dealer, Rude
 
 from subgame.errors import SubgameError
 from subgame.games.holdem import Holdem, hunl
@@ -75,7 +75,7 @@ GOES_ON: dict[str, tuple[SAID, str]] = {
 
 def play(game: Holdem, log: Path, said: SAID, limits: Limits | None = None) -> Dealer:
     """A match with a player who says something in hand 1 and otherwise calls."""
-    remote = Remote(game, "rude", limits=limits or Limits(action=5, connect=5))
+    remote = Remote(game, "rude", limits=limits or PATIENT)
     dealer = Dealer(game, (remote, "call"), HANDS, log)
     player = Rude(remote)
     while (line := player.next_turn()) is not None:
@@ -93,7 +93,7 @@ def play(game: Holdem, log: Path, said: SAID, limits: Limits | None = None) -> D
     if limits is None:
         dealer.result()
     else:
-        dealer.thread.join(60)
+        dealer.thread.join(600)
     player.close()
     return dealer
 
@@ -117,7 +117,7 @@ def test_the_match_goes_on(
 def test_a_fold_where_nothing_was_bet_is_a_check(
     game: Holdem, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    remote, log = Remote(game, "rude"), tmp_path / "log.jsonl"
+    remote, log = Remote(game, "rude", limits=PATIENT), tmp_path / "log.jsonl"
     dealer = Dealer(game, (remote, "call"), 1, log)
     player = Rude(remote)
     with caplog.at_level(logging.WARNING, "subgame"):
@@ -140,18 +140,18 @@ def test_comments_are_no_input(
 ENDS: dict[str, tuple[SAID, Limits, str]] = {
     "silence": (
         lambda line: b"#\n",
-        Limits(action=0.1),
-        "has not answered 'MATCHSTATE:1:1::.* within 0.1 s; the limits are",
+        Limits(action=1),
+        "has not answered 'MATCHSTATE:1:1::.* within 1.0 s; the limits are",
     ),
     "a line without an end": (
         lambda line: f"{line}:c".encode(),
-        Limits(action=0.1),
+        Limits(action=1),
         "has not answered",
     ),
-    "too long for a hand": (lambda line: b"#\n", Limits(hand=0.2), r"within 0\.\d s"),
-    "too long on average": (lambda line: b"#\n", Limits(average=0.1), r"within 0\.\d s"),
+    "too long for a hand": (lambda line: b"#\n", Limits(hand=1), r"within [01]\.\d s"),
+    "too long on average": (lambda line: b"#\n", Limits(average=0.5), r"within [01]\.\d s"),
     "a flood": (lambda line: b"x\n" * 1001, Limits(), "1,000 lines that are no answers"),
-    "a lost connection": (lambda line: b"", Limits(connect=0.1), "has not connected to"),
+    "a lost connection": (lambda line: b"", Limits(connect=1), "has not connected to"),
 }
 
 
@@ -168,7 +168,7 @@ def test_the_match_ends_with_its_log(kind: str, game: Holdem, tmp_path: Path) ->
 
 
 def test_only_the_right_version_is_let_in(game: Holdem, caplog: pytest.LogCaptureFixture) -> None:
-    remote = Remote(game, "rude")
+    remote = Remote(game, "rude", limits=PATIENT)
     dealer = Dealer(game, (remote, "call"), 1, None)
     with caplog.at_level(logging.WARNING, "subgame"):
         for version in (b"VERSION:1.0.0\r\n", b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\n"):

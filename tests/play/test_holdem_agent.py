@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import subgame as sg
+from subgame import play
 from subgame.blueprints.recipe import Recipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
@@ -160,7 +161,7 @@ def test_a_flop_solved_to_its_end(game: Holdem, stored: StoredBlueprint) -> None
 
 def test_the_table_before_the_flop_comes_with_the_package() -> None:
     """Ten self-generated values; a bet that the blueprint does not know is answered by them."""
-    agent = sg.play.load("hunl", iterations=20, seconds=None)
+    agent = play.load("hunl", iterations=20, seconds=None)
     assert isinstance(agent, HoldemAgent)
     assert agent.before is not None
     assert agent.before.choices == 10

@@ -7,6 +7,7 @@ import pytest
 
 import subgame as sg
 from holdem_games import GAMES
+from subgame import play
 from subgame.games import holdem
 from subgame.games.base import Game
 from subgame.play import Agent, Always, StrategyAgent, Translated, match
@@ -16,6 +17,7 @@ from subgame.play.match import mixed_seed
 from subgame.play.named import known_strategy
 from subgame.play.searching import NestedAgent
 from subgame.refine.live.ranges import showdown
+from subgame.solve.evaluate import head_to_head
 
 
 def won(game: Game, agent: Agent, setting: str) -> tuple[float, float]:
@@ -25,7 +27,7 @@ def won(game: Game, agent: Agent, setting: str) -> tuple[float, float]:
     played = known_strategy(tree, agent)
     assert lbr is not None
     assert played is not None
-    exact, unit = sg.head_to_head(tree, lbr, played), game.unit[1]
+    exact, unit = head_to_head(tree, lbr, played), game.unit[1]
     return exact.per_seat[0] * unit, exact.per_seat[1] * unit
 
 
@@ -150,7 +152,7 @@ def test_settings_of_2018() -> None:
         lbr = LocalBestResponse(game, call, setting)
         raised = 0
         for k in range(0, 12, 2):  # LBR in seat 0, the big blind
-            hand = sg.play.play_hand(game, (lbr, call), k, seed=mixed_seed(5))
+            hand = play.play_hand(game, (lbr, call), k, seed=mixed_seed(5))
             own = [action for player, action in hand.moves if player == 0]
             assert own[0] == "r250" or own == ["f"]
             raised += any(action[0] == "r" for action in own[1:])

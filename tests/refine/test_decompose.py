@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,11 +12,13 @@ import pytest
 import subgame as sg
 from helpers import cfr_d, tree_of
 from subgame.engines.factory import engine
-from subgame.refine.decompose import roots_below
+from subgame.games.holdem.cards import Deck
+from subgame.refine.compact import Compact
+from subgame.refine.decompose import compact, roots_below, trunk_of
 from subgame.refine.gadgets import Maxmargin, Resolve, Unsafe
 from subgame.refine.payoffs import Trunk
 from subgame.refine.programs import program
-from subgame.refine.subgame import sequence_subgames
+from subgame.refine.subgame import combine, sequence_subgames
 from subgame.solve.cfr import Cfr
 from subgame.tree.files import read_tensors, write_tensors
 
@@ -63,7 +67,7 @@ def test_gifts_enter_the_program_through_the_alternative() -> None:
     """LP3 with gifts on Coin Toss: margins (1/2, 1/2) at Heads 1/2, Tails 1/2."""
     tree = tree_of("coin-toss")
     gadget = sg.ReachMaxmargin()
-    trunk = Trunk(sg.blueprint(tree, "paper"), 0)
+    trunk = Trunk(sg.Strategy.published(tree, "paper"), 0)
     (subgame,) = sequence_subgames(tree, "Play")
     inputs, gifts = trunk.inputs(subgame, gadget)
     assert gifts == pytest.approx([0.5, 0.0])
@@ -77,10 +81,10 @@ def test_compact_storage_forgets_and_recovers(equilibrium: sg.Strategy, tmp_path
     """Kept is far less than the strategy; re-solving stays within Theorem 3's bound."""
     tree = tree_of("leduc")
     before = sg.exploitability(tree, equilibrium).mean
-    kept = sg.compact(tree, equilibrium, at=AT)
+    kept = compact(tree, equilibrium, at=AT)
     assert kept.nbytes < sum(p.nbytes for p in equilibrium.probs) / 8
     kept.save(tmp_path / "kept.safetensors")
-    kept = sg.Compact.load(tmp_path / "kept.safetensors", kept.trunk)
+    kept = Compact.load(tmp_path / "kept.safetensors", kept.trunk)
     whole = kept.whole(tree, schedule="pcfr+", iterations=2000)
     after = sg.exploitability(tree, whole).mean
     bound = before
@@ -93,7 +97,7 @@ def test_compact_storage_forgets_and_recovers(equilibrium: sg.Strategy, tmp_path
 
 def test_damaged_files_are_refused(equilibrium: sg.Strategy, tmp_path: Path) -> None:
     """Edited by hand: numbers missing, too many, not finite, or no probabilities."""
-    kept, path = sg.compact(tree_of("leduc"), equilibrium, at=AT), tmp_path / "kept.safetensors"
+    kept, path = compact(tree_of("leduc"), equilibrium, at=AT), tmp_path / "kept.safetensors"
     kept.save(path)
     header, tensors = read_tensors(path)
     whole = {name: np.array(values) for name, values in tensors.items()}
@@ -106,20 +110,20 @@ def test_damaged_files_are_refused(equilibrium: sg.Strategy, tmp_path: Path) -> 
         bad = {**whole, name: values}
         write_tensors(path, {key: each for key, each in bad.items() if each is not None}, header)
         with pytest.raises(sg.SubgameError, match=r"kept.safetensors is damaged\."):
-            sg.Compact.load(path, kept.trunk)
+            Compact.load(path, kept.trunk)
     write_tensors(path, whole, {**header, "subgames": "3"})
     with pytest.raises(sg.SubgameError, match=r"damaged\. It lacks values of some of 5 subgames"):
-        sg.Compact.load(path, kept.trunk)
+        Compact.load(path, kept.trunk)
     write_tensors(path, {**whole, "values0.0": whole["values0.0"][:1]}, header)
     with pytest.raises(sg.SubgameError, match="There must be 6 values at the roots of"):
-        next(iter(map(sg.Compact.load(path, kept.trunk).reconstruct, kept.subgames())))
+        next(iter(map(Compact.load(path, kept.trunk).reconstruct, kept.subgames())))
 
 
 def test_compact_refuses_what_it_cannot_do(equilibrium: sg.Strategy) -> None:
     tree = tree_of("leduc")
-    with pytest.raises(sg.SubgameError, match="no frontier of leduc called 'after round 3'; did"):
-        sg.compact(tree, equilibrium, at="after round 3")
-    kept = sg.compact(tree, equilibrium, at=AT)
+    with pytest.raises(sg.SubgameError, match="no frontier or public state called 'after round 3'"):
+        compact(tree, equilibrium, at="after round 3")
+    kept = compact(tree, equilibrium, at=AT)
     with pytest.raises(sg.SubgameError, match="no subgame called 'xx'"):
         kept.reconstruct("xx")
 
@@ -188,7 +192,7 @@ def test_theorem_2_bounds_the_regret_of_the_trunk() -> None:
     assert again < sg.exploitability(tree, whole).mean
 
 
-def _shortfall(kept: sg.Compact, iterations: int) -> float:
+def _shortfall(kept: Compact, iterations: int) -> float:
     """How far a subgame solution's root values stay behind best responses, at most."""
     worst = 0.0
     plans = [engine(kept.trunk).plan(p, kept.strategy.probs[p]) for p in (0, 1)]
@@ -203,6 +207,109 @@ def _shortfall(kept: sg.Compact, iterations: int) -> float:
             gap = run.respond(p, other).roots - run.values(p, sigma[p], other).roots
             worst = max(worst, float(gap.max()))
     return worst
+
+
+# Frontiers and hold'em ---------------------------------------------------------------------------
+
+FRONTIERS = ["depth 3", "after chance", "before chance", ["cc", "r"], 7]
+
+
+@pytest.mark.parametrize("at", FRONTIERS, ids=str)
+def test_cfr_d_takes_the_frontiers_of_cut(at: Any) -> None:
+    """On random games, too, which name no frontiers."""
+    for name in ("leduc-ranks", "random(seed=4)", "random(seed=8, public=False)"):
+        tree = tree_of(name)
+        try:
+            cut = sg.cut(tree, at)
+        except sg.SubgameError as error:  # no such place in this game
+            with pytest.raises(sg.SubgameError, match=re.escape(str(error)[:30])):
+                sg.cfr_d(tree, at=at, iterations=1, subgame_iterations=1)
+            continue
+        kept = sg.cfr_d(tree, at=at, iterations=200, subgame_iterations=40, schedule="cfr+")
+        assert [each.name for each in kept.subgames()] == [each.name for each in cut]
+        assert {*kept.trunk.players[0].names}.isdisjoint(
+            name for each in cut for name in each.tree.players[0].names
+        )
+        whole = kept.whole(tree, iterations=300)
+        start = sg.exploitability(tree, sg.Strategy.uniform(tree)).mean
+        assert sg.exploitability(tree, whole).mean < 0.1 * start
+
+
+def test_a_trunk_of_a_tree_is_that_of_a_walk() -> None:
+    """A frontier that the game names: the walk stops there, or the tree is cut off there."""
+    tree = tree_of("leduc")
+    one = trunk_of(tree, AT)
+    names = [name for name, _ in roots_below(one)]
+    assert trunk_of(tree, names).digest == one.digest
+
+
+def turn() -> sg.PublicTree:
+    """A turn with twelve cards."""
+    game = sg.holdem.endgame(
+        "Qs 9h Th Ks",
+        4,
+        8,
+        ("AA,KT,QJ,TT", "AK,KK,QJ,JTs"),
+        "all: 1x / cap 2",
+        deck=Deck("9TJQKA", "hs"),
+    )
+    return sg.compile(game, merge=False)
+
+
+def test_hold_em_has_the_same_contract(tmp_path: Path) -> None:
+    """Kept, saved, read and reconstructed, subgame by subgame and all at once."""
+    tree = turn()
+    blueprint = sg.solve(tree, "dcfr", iterations=400).strategy
+    before = sg.exploitability(tree, blueprint).mean
+    kept = compact(tree, blueprint, at="after the river")
+    kept.save(tmp_path / "kept.safetensors")
+    kept = Compact.load(tmp_path / "kept.safetensors", tree)
+    assert kept.nbytes < sum(each.nbytes for each in blueprint.probs)
+    names = [each.name for each in kept.subgames()]
+    assert names == [each.name for each in sg.cut(tree, "after the river")]
+    first = next(iter(kept.strategy))
+    assert kept.strategy[first] == pytest.approx(blueprint[first], abs=1e-6)
+    parts = [kept.reconstruct(name, iterations=300) for name in names]
+    apart = combine(blueprint, [(x.subgame, p, x.sigma[p]) for x in parts for p in (0, 1)])
+    together = kept.whole(tree, iterations=300)
+    for strategy in (apart, together):
+        after = sg.exploitability(tree, strategy).mean
+        assert after < before + 2 * sum(max(x.gaps) for x in parts) + 1e-3
+    with pytest.raises(sg.SubgameError, match="no subgame called 'x'"):
+        kept.reconstruct("x")
+    with pytest.raises(sg.SubgameError, match="no option of reconstruct called 'iteration'"):
+        kept.reconstruct(names[0], iteration=3)  # type: ignore[call-arg]
+
+
+def test_hold_em_files_are_refused(tmp_path: Path) -> None:
+    tree, path = turn(), tmp_path / "kept.safetensors"
+    seen: list[int] = []
+    kept = sg.cfr_d(
+        tree,
+        at="after the river",
+        iterations=2,
+        subgame_iterations=2,
+        watch=lambda t, result: seen.append(len(result().notes)),
+    )
+    assert len(seen) == 2
+    kept.save(path)
+    again = Compact.load(path, tree)
+    assert again.notes == kept.notes
+    for p in (0, 1):
+        np.testing.assert_array_equal(again.values[p], kept.values[p])
+        np.testing.assert_array_equal(again.strategy.probs[p], kept.strategy.probs[p])
+    header, tensors = read_tensors(path)
+    whole = {name: np.array(values) for name, values in tensors.items()}
+    for bad in (
+        {"values0": np.full_like(whole["values0"], np.nan)},
+        {"trunk1": whole["trunk0"][:2]},
+    ):
+        write_tensors(path, whole | bad, header)
+        with pytest.raises(sg.SubgameError, match=r"kept.safetensors is damaged\."):
+            Compact.load(path, tree)
+    write_tensors(path, whole, header)
+    with pytest.raises(sg.SubgameError, match="made for another tree"):
+        Compact.load(path, trunk_of(tree_of("leduc"), AT))
 
 
 # CFR-BR ----------------------------------------------------------------------------------------

@@ -14,16 +14,17 @@ import subgame as sg
 from subgame.engines.arrays import as_numpy
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
+from subgame.engines.street import LeafTable, StreetEngine
 from subgame.games import holdem
 from subgame.games.base import TERMINAL
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import Holdem, HoldemState
+from subgame.refine.depth.continuations import biased
 from subgame.refine.depth.limit import DepthLimited
 from subgame.refine.depth.off_tree import OffTree, alike, allowances
 from subgame.refine.depth.pairs import PairTables
 from subgame.refine.depth.play_ranges import BeforeCards
 from subgame.refine.depth.ranges import RangeLimit
-from subgame.refine.depth.street import LeafTable, StreetEngine
 from subgame.refine.gadgets import GadgetInputs, Maxmargin, Resolve
 from subgame.refine.nested.ranges import flat
 from subgame.refine.payoffs import Trunk
@@ -84,12 +85,12 @@ def test_a_limited_street_is_solved_as_over_histories(name: str, merge: bool, de
     tree, blueprint, same = ranged(name, merge)
     count = 300 if device == "cpu" else 60
     for player in (0, 1):
-        theirs = sg.biased(blueprint, 1 - player)
+        theirs = biased(blueprint, 1 - player)
         limited = sg.depth_limited(
             tree, blueprint, at=LIMIT[name], player=player, continuations=theirs, device=device
         )
         found = sg.solve_limited(limited, schedule="dcfr", iterations=count, device=device)
-        options = sg.biased(same, 1 - player, classes=kind)
+        options = biased(same, 1 - player, classes=kind)
         twin = sg.depth_limited(
             explicit(name), same, at=LIMIT[name], player=player, continuations=options
         )
@@ -114,7 +115,7 @@ def test_within_a_subgame_behind_a_gadget(device: str) -> None:
             blueprint,
             at="before the river",
             player=player,
-            continuations=sg.biased(blueprint, 1 - player),
+            continuations=biased(blueprint, 1 - player),
             within=part,
             device=device,
         )
@@ -125,7 +126,7 @@ def test_within_a_subgame_behind_a_gadget(device: str) -> None:
             same,
             at="before the river",
             player=player,
-            continuations=sg.biased(same, 1 - player, classes=kind),
+            continuations=biased(same, 1 - player, classes=kind),
             within=twin,
         )
         # Solved by the same learner: a gadget game as a tree is in other units.
@@ -154,9 +155,9 @@ def test_pairs_of_hands_against_brute_force(name: str, o: int, device: str) -> N
     has_torch(device)
     game, (tree, blueprint, _) = GAMES[name], ranged(name, False)
     assert isinstance(tree, RangeTree)
-    run = cast(RangeEngine, engine(tree, device=device))
+    run = engine(tree, device=device)
     batch = run.stage(tree.streets[1:])
-    below = [np.asarray(blueprint.probs[p])[-batch.tree.stored(p) :] for p in (0, 1)]  # type: ignore[attr-defined]
+    below = [np.asarray(blueprint.probs[p])[-batch.tree.stored(p) :] for p in (0, 1)]
     found = as_numpy(PairTables(tree, batch).values((below[0], below[1]), o))
     table, hands = blueprint.table(), tree.units[0].hands
     for leaf, h, j in list(product(*map(range, found.shape)))[:: 7 if name == "flop" else 1]:
@@ -182,7 +183,7 @@ def flop_holdem(device: str) -> tuple[RangeTree, RangeEngine, sg.Strategy]:
         for cells, actions in tree.players[p].decisions():
             weights[cells] = draw.random(len(actions), np.float32)
         probs.append(tree.normalise(p, weights))
-    run = cast(RangeEngine, engine(tree, device=device))
+    run = engine(tree, device=device)
     return tree, run, sg.Strategy(tree, (probs[0], probs[1]))
 
 
@@ -257,7 +258,7 @@ def test_leaves_at_their_allowances_give_the_alternative(cap: int, device: str) 
     has_torch(device)
     bets = f"preflop: 1x / cap {cap}; flop: 1x / cap 1"
     tree = compile_range_tree(holdem.nlfh(2000, 10, 20, bets, "JQKA", "hs"))
-    run = cast(RangeEngine, engine(tree, device=device))
+    run = engine(tree, device=device)
     start = tree.holdem.start()
     size = start.child(next(name for name in tree.holdem.actions(start) if name[0] == "r"))
     off = OffTree(run, size, [size])
@@ -297,7 +298,7 @@ def test_a_gadget_before_the_cards_holds_the_sum_over_boards(gadget: Any, device
         won = won.reshape(leaves, -1, won.shape[1])
         return as_numpy(run.rise(OPPONENT, won, 1))[:, 0, :hands] / weight
 
-    below = np.asarray(sigma.probs[US])[-stage.tree.stored(US) :]  # type: ignore[attr-defined]
+    below = np.asarray(sigma.probs[US])[-stage.tree.stored(US) :]
     alternative = best(below)
     put = run.array
     inputs = GadgetInputs(

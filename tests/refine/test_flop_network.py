@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import subgame as sg
 from recipes import Walk, trained
+from subgame import play
 from subgame.blueprints.recipe import Recipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.games.holdem import hunl
@@ -224,18 +225,18 @@ def test_the_agent_plays_with_the_network_beside_its_blueprint(
     network.save(file.with_suffix(SUFFIX))
     with pytest.raises(sg.SubgameError, match="no kind of values called 'table'"):
         HoldemAgent(game, read, values="table", **told)
-    agent = sg.play.load(game, "limited", blueprint=str(file), values="network", iterations=5)
+    agent = play.load(game, "limited", blueprint=str(file), values="network", iterations=5)
     assert isinstance(agent, HoldemAgent)
     assert agent.network is not None
     for (weights, bias), (wanted, also) in zip(agent.network.layers, network.layers, strict=True):
         assert np.array_equal(weights, wanted)
         assert np.array_equal(bias, also)
     assert agent.network.notes == network.notes
-    result = sg.play.match(game, [agent, "call"], hands=4, seed=1)
+    result = play.match(game, [agent, "call"], hands=4, seed=1)
     assert result.hands == 4
     agent.begin(0, 0)
     for player, action in ((1, "c"), (0, "c"), (-1, "9d Tc Jd")):
-        agent.observe(sg.play.Event(player, action))
+        agent.observe(play.Event(player, action))
     assert "with values by the network" in agent.explained("AcKc | 9d Tc Jd | cc/").note
 
 

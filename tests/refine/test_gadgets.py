@@ -12,6 +12,7 @@ import subgame as sg
 from helpers import tree_of
 from subgame.refine.gadgets import TECHNIQUES, technique
 from subgame.refine.payoffs import Trunk
+from subgame.refine.refine import Refinement
 from subgame.refine.solve_gadget import Technique, solve_gadget
 from subgame.solve.solver import Limits
 
@@ -20,10 +21,10 @@ EXACT = 1e-7
 
 def paper() -> tuple[sg.PublicTree, sg.Strategy]:
     tree = tree_of("coin-toss")
-    return tree, sg.blueprint(tree, "paper")
+    return tree, sg.Strategy.published(tree, "paper")
 
 
-def coin_toss(gadget: sg.Gadget | str, **options: Any) -> sg.Refinement:
+def coin_toss(gadget: sg.Gadget | str, **options: Any) -> Refinement:
     tree, blueprint = paper()
     return sg.refine(tree, blueprint, at="Play", technique=gadget, **{"iterations": 10} | options)
 
@@ -76,7 +77,8 @@ def test_refined_cfr_keeps_the_margins(gadget: sg.Gadget, most: float) -> None:
 def test_refined_resolve_improves_on_resolve_in_leduc() -> None:
     """From a weak blueprint (five iterations), where plain Resolve accepts nearly anything.
 
-    Measured: exploitability 1.37; Resolve leaves 0.98 to 0.99, refined 0.32 to 0.33.
+    Measured: exploitability 1.37; refined 0.32 to 0.33. Plain Resolve has many solutions. The
+    linear program may return any; those of CFR+ leave 0.98.
     """
     tree = tree_of("leduc")
     weak = sg.solve(tree, iterations=5).strategy
@@ -92,7 +94,8 @@ def test_refined_resolve_improves_on_resolve_in_leduc() -> None:
             assert refined.margin >= -1e-3
             assert refined.after.mean <= refined.before.mean + 1e-3
             found[eps] = refined.after.mean
-        assert found[0.1] < 0.6 * found[0.0]
+        assert found[0.1] < 0.5 * refined.before.mean
+    assert found[0.1] < 0.6 * found[0.0]
 
 
 def test_many_root_infosets_share_the_tremble() -> None:
@@ -281,7 +284,9 @@ def test_more_that_is_refused() -> None:
         sg.refine(tree_of("coin-toss"), kuhn, at="Play")
     two = tree_of("coin-toss-two")
     with pytest.raises(sg.SubgameError, match="several subgames: give the alternative payoff"):
-        sg.refine(two, sg.blueprint(two, "paper"), at="after Play", alternatives=[1.0, 2.0])
+        sg.refine(
+            two, sg.Strategy.published(two, "paper"), at="after Play", alternatives=[1.0, 2.0]
+        )
 
 
 @pytest.mark.parametrize("name", TECHNIQUES)
@@ -379,7 +384,7 @@ def test_the_table_says_one_thing_about_gifts() -> None:
     for split in (True, False):
         found = sg.refine(
             tree,
-            sg.blueprint(tree, "paper"),
+            sg.Strategy.published(tree, "paper"),
             at=["Play S1", "Play S2"],
             technique=sg.ReachMaxmargin(split=split),
             schedule="lp",

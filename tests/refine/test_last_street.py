@@ -13,6 +13,7 @@ import subgame as sg
 from subgame.abstraction import abstract
 from subgame.refine.gadgets import Adaptive, Combined
 from subgame.refine.payoffs import Trunk
+from subgame.refine.subgame import Subgame
 from subgame.tree.ranges.buckets import Buckets
 from subgame.tree.ranges.stage import stage_tree
 from subgame.tree.ranges.tree import compile_range_tree
@@ -60,7 +61,7 @@ def street_of(p: int) -> LastStreet:
 
 
 @cache
-def subgames() -> list[sg.Subgame]:
+def subgames() -> list[Subgame]:
     return sg.cut(made().tree, "after the flop")
 
 

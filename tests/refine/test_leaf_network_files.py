@@ -10,7 +10,15 @@ import pytest
 
 import subgame as sg
 from helpers import depth_limited, tree_of
-from subgame.refine.depth.leaf_network import LeafNetwork, Training
+from subgame.refine.depth.continuations import biased
+from subgame.refine.depth.leaf_network import (
+    LeafNetwork,
+    Training,
+    load_leaf_networks,
+    save_leaf_networks,
+    train_leaf_network,
+)
+from subgame.refine.depth.leaves import Rollouts, exact
 from subgame.refine.subgame import sequence_subgames
 from subgame.tree.files import read_tensors, write_tensors
 
@@ -26,13 +34,13 @@ def rough(name: str) -> sg.Strategy:
 @cache
 def trained(player: int, name: str = "leduc-ranks") -> LeafNetwork:
     blueprint = rough(name)
-    return sg.train_leaf_network(
+    return train_leaf_network(
         tree_of(name),
         blueprint,
         at=ROUND,
         player=player,
-        data=sg.Rollouts(50, seed=1),
-        continuations=sg.biased(blueprint, 1 - player),
+        data=Rollouts(50, seed=1),
+        continuations=biased(blueprint, 1 - player),
         layers=(16, 8),
         epochs=3,
         seed=2,
@@ -54,8 +62,8 @@ def values(network: LeafNetwork, player: int) -> list[np.ndarray]:
 
 def test_both_players_networks_come_back(tmp_path: Path) -> None:
     tree, file = tree_of("leduc-ranks"), tmp_path / "leaves.safetensors"
-    sg.save_leaf_networks([trained(0), trained(1)], file, {"at": ROUND})
-    again = sg.load_leaf_networks(file, tree)
+    save_leaf_networks([trained(0), trained(1)], file, {"at": ROUND})
+    again = load_leaf_networks(file, tree)
     assert list(again) == [0, 1]
     for player, network in again.items():
         first = trained(player)
@@ -75,29 +83,29 @@ def test_both_players_networks_come_back(tmp_path: Path) -> None:
 
 def test_one_player_alone(tmp_path: Path) -> None:
     trained(1).save(tmp_path / "one.safetensors")
-    assert list(sg.load_leaf_networks(tmp_path / "one.safetensors", tree_of("leduc-ranks"))) == [1]
+    assert list(load_leaf_networks(tmp_path / "one.safetensors", tree_of("leduc-ranks"))) == [1]
     with pytest.raises(sg.SubgameError, match="must contain one or two leaf networks"):
-        sg.save_leaf_networks([trained(1), trained(1)], tmp_path / "two.safetensors")
+        save_leaf_networks([trained(1), trained(1)], tmp_path / "two.safetensors")
 
 
 def test_many_layers_keep_their_order(tmp_path: Path) -> None:
     """A Sequential of more than ten parts, whose names do not sort as their numbers do."""
     tree = tree_of("kuhn")
     blueprint = sg.Strategy.uniform(tree)
-    deep = sg.train_leaf_network(
-        tree, blueprint, at="depth 1", data=sg.exact, layers=(3, 4, 5, 6, 7, 8), epochs=1
+    deep = train_leaf_network(
+        tree, blueprint, at="depth 1", data=exact, layers=(3, 4, 5, 6, 7, 8), epochs=1
     )
     deep.save(tmp_path / "deep.safetensors")
-    again = sg.load_leaf_networks(tmp_path / "deep.safetensors", tree)[0]
+    again = load_leaf_networks(tmp_path / "deep.safetensors", tree)[0]
     leaf = depth_limited(tree, blueprint, at="depth 1").leaves[0]
     np.testing.assert_array_equal(deep(leaf).value, again(leaf).value)
 
 
 def test_errors_know_their_data() -> None:
     tree, blueprint = tree_of("leduc-ranks"), rough("leduc-ranks")
-    sure = sg.train_leaf_network(tree, blueprint, at=ROUND, data=sg.exact, layers=(4,), epochs=1)
+    sure = train_leaf_network(tree, blueprint, at=ROUND, data=exact, layers=(4,), epochs=1)
     assert sure.data_error == 0
-    plays = sg.Rollouts(50, seed=1)
+    plays = Rollouts(50, seed=1)
     limited = depth_limited(
         tree, blueprint, at=ROUND, continuations=trained(0).continuations, values=plays
     )
@@ -109,11 +117,11 @@ def test_errors_know_their_data() -> None:
 
 def test_progress_is_told_from_nothing_to_all() -> None:
     told: list[tuple[str, float]] = []
-    sg.train_leaf_network(
+    train_leaf_network(
         tree_of("leduc-ranks"),
         rough("leduc-ranks"),
         at=ROUND,
-        data=sg.Rollouts(2),
+        data=Rollouts(2),
         layers=(4,),
         epochs=4,
         progress=lambda what, share: told.append((what, share)),
@@ -129,7 +137,7 @@ def test_other_continuations_limits_and_games_are_refused() -> None:
     other = sg.solve(tree, "cfr+", iterations=30).strategy
     with pytest.raises(sg.SubgameError, match="other continuations of player 0 below 'cc'"):
         depth_limited(tree, other, at=ROUND, continuations=network.continuations, values=network)
-    milder = sg.biased(blueprint, 1, factor=5)
+    milder = biased(blueprint, 1, factor=5)
     with pytest.raises(sg.SubgameError, match="other continuations of player 1 below"):
         depth_limited(tree, blueprint, at=ROUND, continuations=milder, values=network)
     with pytest.raises(sg.SubgameError, match="trained at another depth limit, which"):
@@ -137,7 +145,7 @@ def test_other_continuations_limits_and_games_are_refused() -> None:
     leduc = tree_of("leduc")
     same = sg.Strategy.uniform(leduc)
     with pytest.raises(sg.SubgameError, match=r"trained for .*leduc-ranks.*, not for .*leduc"):
-        depth_limited(leduc, same, at=ROUND, continuations=sg.biased(same, 1), values=network)
+        depth_limited(leduc, same, at=ROUND, continuations=biased(same, 1), values=network)
 
 
 def test_a_part_of_the_limit_is_part_of_it() -> None:
@@ -161,16 +169,16 @@ def test_files_for_other_trees_and_damaged_files(tmp_path: Path) -> None:
     file, tree = tmp_path / "leaves.safetensors", tree_of("leduc-ranks")
     trained(0).save(file)
     with pytest.raises(sg.SubgameError, match="its game is leduc-ranks, that of this tree is kuhn"):
-        sg.load_leaf_networks(file, tree_of("kuhn"))
+        load_leaf_networks(file, tree_of("kuhn"))
     rough("leduc-ranks").save(tmp_path / "strategy.safetensors")
     with pytest.raises(sg.SubgameError, match="not a file of kind subgame-leaf-network-1 but"):
-        sg.load_leaf_networks(tmp_path / "strategy.safetensors", tree)
+        load_leaf_networks(tmp_path / "strategy.safetensors", tree)
     header, tensors = read_tensors(file)
     whole = {name: np.array(each) for name, each in tensors.items()}
     for gone in ("network0.0.weight", "network0.0.bias", "network0.top", "network0.probs1"):
         write_tensors(file, {k: v for k, v in whole.items() if k != gone}, header)
         with pytest.raises(sg.SubgameError, match="is a damaged leaf network"):
-            sg.load_leaf_networks(file, tree)
+            load_leaf_networks(file, tree)
     short = {**whole, "network0.probs1": whole["network0.probs1"][:, :-1]}
     for changed, said in (
         (short, header),
@@ -179,19 +187,19 @@ def test_files_for_other_trees_and_damaged_files(tmp_path: Path) -> None:
     ):
         write_tensors(file, changed, said)
         with pytest.raises(sg.SubgameError, match="is a damaged leaf network"):
-            sg.load_leaf_networks(file, tree)
+            load_leaf_networks(file, tree)
     write_tensors(file, whole, {k: v for k, v in header.items() if k != "network0"})
     with pytest.raises(sg.SubgameError, match="contains no leaf network"):
-        sg.load_leaf_networks(file, tree)
+        load_leaf_networks(file, tree)
 
 
 def test_functions_cannot_be_saved(tmp_path: Path) -> None:
     tree = tree_of("kuhn")
-    network = sg.train_leaf_network(
+    network = train_leaf_network(
         tree,
         sg.Strategy.uniform(tree),
         at="depth 1",
-        data=sg.exact,
+        data=exact,
         layers=(2,),
         epochs=1,
         pot=lambda state: 2.0,

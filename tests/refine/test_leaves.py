@@ -11,7 +11,13 @@ import subgame as sg
 from helpers import depth_limited, profile_of, tree_of
 from oracle import Profile
 from subgame.engines.factory import engine
-from subgame.refine.depth.leaves import Leaf
+from subgame.games.base import CHANCE, TERMINAL
+from subgame.refine.depth.continuations import Continuations, biased
+from subgame.refine.depth.leaf_network import train_leaf_network
+from subgame.refine.depth.leaves import Leaf, Rollouts
+from subgame.refine.depth.leaves import exact as exact_values
+from subgame.refine.depth.solve import best_completion
+from subgame.solve.evaluate import expected_value
 
 ROUND = "after round 1"
 
@@ -39,7 +45,7 @@ def test_weakened_continuations_do_not_beat_the_blueprint() -> None:
     tree = tree_of("kuhn")
     blueprint = sg.Strategy.random(tree, 1)
     reply = sg.best_response(tree, blueprint, 1).strategy
-    theirs = sg.Continuations.of([blueprint, reply, sg.Strategy.random(tree, 2)], 1)
+    theirs = Continuations.of([blueprint, reply, sg.Strategy.random(tree, 2)], 1)
     plain = depth_limited(tree, blueprint, at=("p", "b"), continuations=theirs)
     weak = depth_limited(tree, blueprint, at=("p", "b"), continuations=theirs, weaken=True)
     for leaf, strong, values in zip(plain.leaves, plain.values, weak.values, strict=True):
@@ -52,7 +58,7 @@ def test_weakened_continuations_do_not_beat_the_blueprint() -> None:
             rows = lowered[leaf.slots[1] == s]
             np.testing.assert_allclose(rows, rows[:1].repeat(len(rows), 0), atol=1e-12)
     # P2 only chooses here, so against the blueprint's trunk P2 gets what the blueprint gets.
-    value, table = sg.expected_value(tree, blueprint), blueprint.table()
+    value, table = expected_value(tree, blueprint), blueprint.table()
     wins = []
     for limited in (weak, plain):
         trunk = sg.Strategy.from_table(limited, {card: table[card] for card in "JQK"})
@@ -63,7 +69,7 @@ def test_weakened_continuations_do_not_beat_the_blueprint() -> None:
 
 def test_a_penalty_spares_the_blueprint() -> None:
     tree, blueprint = tree_of("leduc-ranks"), rough("leduc-ranks", 20)
-    theirs = sg.biased(blueprint, 1)
+    theirs = biased(blueprint, 1)
     worth = [
         sg.solve_limited(
             depth_limited(tree, blueprint, at=ROUND, continuations=theirs, penalty=penalty)
@@ -80,9 +86,9 @@ def test_a_penalty_spares_the_blueprint() -> None:
 def play_on(state: sg.State, rows: Profile) -> float:
     """What player 0 wins from a state on, by the rules alone."""
     player = state.current_player()
-    if player == sg.TERMINAL:
+    if player == TERMINAL:
         return state.returns()[0]
-    if player == sg.CHANCE:
+    if player == CHANCE:
         return sum(prob * play_on(state.child(a), rows) for a, prob in state.chance_outcomes())
     row = rows[player][state.information_state(player) or ""]
     return sum(prob * play_on(state.child(a), rows) for a, prob in row.items())
@@ -94,7 +100,7 @@ def play_on(state: sg.State, rows: Profile) -> float:
 def test_exact_values_are_those_of_the_rules(name: str, at: str) -> None:
     tree = tree_of(name)
     mixed = [sg.Strategy.random(tree, seed) for seed in (1, 2)]
-    own, theirs = (sg.Continuations.of(mixed, p) for p in (0, 1))
+    own, theirs = (Continuations.of(mixed, p) for p in (0, 1))
     limited = depth_limited(tree, mixed[0], at=at, continuations=theirs, own=own)
     assert limited.standard_error == 0
     rows = [profile_of(strategy) for strategy in mixed]
@@ -107,11 +113,11 @@ def test_exact_values_are_those_of_the_rules(name: str, at: str) -> None:
 
 def test_rollouts_estimate_the_exact_values() -> None:
     tree, blueprint = tree_of("leduc-ranks"), rough("leduc-ranks", 50)
-    theirs = sg.biased(blueprint, 1)
+    theirs = biased(blueprint, 1)
     exact = depth_limited(tree, blueprint, at=ROUND, continuations=theirs)
     sampled = [
         depth_limited(
-            tree, blueprint, at=ROUND, continuations=theirs, values=sg.Rollouts(count, seed=seed)
+            tree, blueprint, at=ROUND, continuations=theirs, values=Rollouts(count, seed=seed)
         )
         for count, seed in ((400, 1), (400, 1), (400, 2), (6400, 1))
     ]
@@ -135,14 +141,14 @@ def test_rollouts_estimate_the_exact_values() -> None:
 def test_a_network_learns_the_values() -> None:
     pytest.importorskip("torch")
     tree, blueprint = tree_of("leduc-ranks"), rough("leduc-ranks", 200)
-    theirs = sg.biased(blueprint, 1)
+    theirs = biased(blueprint, 1)
     exact = depth_limited(tree, blueprint, at=ROUND, continuations=theirs)
     spread = np.concatenate([v.value for v in exact.values]).std()
     for data, pot, epochs, near in (
-        (sg.exact, None, 500, 0.05),
-        (sg.Rollouts(2000), lambda s: 1.0 + s.first.count("r"), 300, 0.2),  # they miss by 0.1
+        (exact_values, None, 500, 0.05),
+        (Rollouts(2000), lambda s: 1.0 + s.first.count("r"), 300, 0.2),  # they miss by 0.1
     ):
-        net = sg.train_leaf_network(
+        net = train_leaf_network(
             tree,
             blueprint,
             at=ROUND,
@@ -158,16 +164,16 @@ def test_a_network_learns_the_values() -> None:
         assert learned.standard_error == pytest.approx(net.training_error)
         for found, true in zip(learned.values, exact.values, strict=True):
             assert np.sqrt(((found.value - true.value) ** 2).mean()) < near * spread
-        if data is sg.exact:  # good enough to play by
+        if data is exact_values:  # good enough to play by
             solved = sg.solve_limited(learned)
-            best = sg.best_completion(tree, solved.strategy, at=ROUND, player=0)
+            best = best_completion(tree, solved.strategy, at=ROUND, player=0)
             assert best.value > sg.solve_lp(tree).value - 0.01
-    kept = sg.train_leaf_network(
+    kept = train_leaf_network(
         tree,
         blueprint,
         at=ROUND,
         continuations=theirs,
-        data=sg.exact,
+        data=exact_values,
         layers=(8,),
         epochs=2,
         features=lambda state: [float(len(state.first)), 1.0],  # type: ignore[attr-defined]
@@ -181,4 +187,4 @@ def test_without_torch_a_network_says_what_to_install(monkeypatch: pytest.Monkey
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
     tree = tree_of("kuhn")
     with pytest.raises(sg.SubgameError, match=r"subgame\[gpu\]"):
-        sg.train_leaf_network(tree, sg.Strategy.uniform(tree), at="b")
+        train_leaf_network(tree, sg.Strategy.uniform(tree), at="b")

@@ -14,6 +14,7 @@ import pytest
 import subgame as sg
 from subgame.games.base import Game, State
 from subgame.papers.no_limit_leduc_sizes import against_size
+from subgame.refine.depth.solve import best_completion
 from subgame.refine.gadgets import GadgetInputs
 from subgame.refine.nested.nest import Answer, Nested, nest
 from subgame.refine.nested.sequence import Widened
@@ -49,7 +50,7 @@ def nested(game: str, sizes: str, technique: str, method: Any = "inexpensive") -
 
 def check_bound(found: Nested) -> None:
     for p in (0, 1):
-        limit = found.before.per_seat[p] + found.bound[p]
+        limit = found.before.per_seat[p] + found.bound_per_seat[p]
         assert found.after.per_seat[p] <= limit + 1e-9
 
 
@@ -228,7 +229,7 @@ def test_without_off_tree_actions_nothing_changes() -> None:
     found = nest(strategy.tree, strategy)
     assert not found.answers
     assert found.after == found.before
-    assert found.bound == (0, 0)
+    assert found.bound == 0
     assert all(np.allclose(a, b) for a, b in zip(found.strategy.probs, strategy.probs, strict=True))
 
 
@@ -343,7 +344,7 @@ def test_no_answer_to_a_first_action_loses_less_than_resolve(seed: int | None) -
         technique: float(sg.best_response(large, each.strategy, 0).value)
         for technique, each in found.items()
     }
-    best = sg.best_completion(large, found["maxmargin"].strategy, at="r", player=1).value
+    best = best_completion(large, found["maxmargin"].strategy, at="r", player=1).value
     assert [answer.public for answer in found["resolve"].answers] == ["r"]
     assert won["resolve"] == pytest.approx(-best, abs=1e-7)  # any strategy after the raise
     assert min(won.values()) >= won["resolve"] - 1e-7

@@ -10,6 +10,7 @@ import subgame as sg
 from helpers import tree_of
 from holdem_games import SHORT
 from subgame.games.leduc import LeducRanks
+from subgame.refine.depth.continuations import all_pure
 from subgame.refine.depth.play import after_every_action
 
 
@@ -24,7 +25,7 @@ def test_an_equilibrium_stays_one_move_by_move(player: int, gadget: str) -> None
         blueprint,
         player=player,
         technique=gadget,
-        continuations=lambda leaves: sg.all_pure(tree, at=leaves, player=1 - player),
+        continuations=lambda leaves: all_pure(tree, at=leaves, player=1 - player),
     )
     assert played.after.per_seat[player] == pytest.approx(played.before.per_seat[player], abs=1e-9)
     assert [depth for depth, _ in played.solved] == [0, 1] + [1] * (len(played.solved) - 2)

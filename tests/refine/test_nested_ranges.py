@@ -79,7 +79,7 @@ def nest_both(at: Spot, name: str, **options: Any) -> tuple[Nested, Nested]:
 def check_equal(found: Nested, want: Nested, within: float, bounds: bool = True) -> None:
     assert found.after.per_seat == pytest.approx(want.after.per_seat, abs=within)
     if bounds:
-        assert found.bound == pytest.approx(want.bound, abs=within)
+        assert found.bound_per_seat == pytest.approx(want.bound_per_seat, abs=within)
 
 
 @pytest.mark.parametrize("merge", [True, False])
@@ -131,7 +131,9 @@ def test_answers_cost_no_more_than_the_bound(name: str) -> None:
         options: dict[str, Any] = {"schedule": "dcfr", "iterations": iterations}
         found = sg.nest(at.large, at.blueprint, technique=gadget, method=method, **options)
         for p in (0, 1):
-            assert found.after.per_seat[p] <= found.before.per_seat[p] + found.bound[p] + 1e-6
+            assert (
+                found.after.per_seat[p] <= found.before.per_seat[p] + found.bound_per_seat[p] + 1e-6
+            )
 
 
 # One player with more bet sizes --------------------------------------------------------------
@@ -185,6 +187,36 @@ def test_translation_with_more_sizes_for_the_opponent() -> None:
     found = sg.exploitability(at.large, sg.translate(at.large, at.blueprint))
     want = sg.exploitability(at.explicit, sg.translate(at.explicit, at.by_history))
     assert found.per_seat == pytest.approx(want.per_seat, rel=1e-5)
+
+
+@pytest.mark.parametrize("merge", [True, False])
+def test_translation_where_the_round_in_mind_stays_open(merge: bool) -> None:
+    """Nobody may raise the bet of half the pot; in mind it was a check, after which we bet."""
+    at = spot("turn", merge)
+    found = sg.exploitability(at.large, sg.translate(at.large, at.blueprint))
+    want = sg.exploitability(at.explicit, sg.translate(at.explicit, at.by_history))
+    assert found.per_seat == pytest.approx(want.per_seat, rel=1e-5)
+
+
+def test_an_open_round_in_mind_ends_with_a_call() -> None:
+    """The three hands that a call of half the pot may be in mind, weighted by hand."""
+    board, ranges = SPOTS["turn"]
+    small, large = (
+        sg.compile(sg.holdem.endgame(board, 4, 12, ranges, bets, deck=DECK), merge=False)
+        for bets in (SMALL, LARGE)
+    )
+    blueprint = sg.Strategy.random(small, seed=5)
+    found = sg.translate(large, blueprint)
+    share = (1 - 0.5) / (1 + 0.5)  # of a bet of half the pot that is taken for a check: f(1/2)
+    turn, river = "KhTs | Qs Jh Th Ks | {}", "KhTs | Qs Jh Th Ks Ah | {}/c"
+    lines = {
+        "cc": share * blueprint[turn.format("c")]["c"],
+        "cr4c": share * blueprint[turn.format("c")]["r4"],
+        "r4c": (1 - share) * blueprint[turn.format("r4")]["c"],
+    }
+    checked = sum(w * blueprint[river.format(line)]["c"] for line, w in lines.items())
+    got = found[river.format("r2c")]["c"]
+    assert got == pytest.approx(checked / sum(lines.values()), abs=1e-6)
 
 
 # What cannot be done -------------------------------------------------------------------------

@@ -22,7 +22,8 @@ from margin_program import Root, Sequence, largest_margin, root_of, root_values,
 from subgame.engines.factory import engine
 from subgame.games.base import TERMINAL
 from subgame.refine.payoffs import Trunk
-from subgame.refine.refine import Part, _safe_parts
+from subgame.refine.refine import Part, Refinement, _safe_parts
+from subgame.refine.subgame import Subgame, combine
 
 SEEDS = range(300)
 LP_SEEDS = [*range(0, 300, 5), 267]
@@ -37,7 +38,7 @@ def name_of(seed: int) -> str:
 
 
 @cache
-def subgames_of(seed: int) -> tuple[sg.Subgame, ...]:
+def subgames_of(seed: int) -> tuple[Subgame, ...]:
     """The subgames of one frontier: depth 1 to 4 in turn, or the next one where somebody acts."""
     tree = tree_of(name_of(seed))
     for k in range(4):
@@ -47,7 +48,7 @@ def subgames_of(seed: int) -> tuple[sg.Subgame, ...]:
     return ()
 
 
-def cut(tree: sg.PublicTree, depth: int) -> tuple[sg.Subgame, ...]:
+def cut(tree: sg.PublicTree, depth: int) -> tuple[Subgame, ...]:
     """The subgames at a depth; a game may end before it."""
     try:
         return tuple(sg.cut(tree, f"depth {depth}"))
@@ -59,25 +60,25 @@ def blueprint_of(seed: int) -> sg.Strategy:
     return sg.Strategy.random(tree_of(name_of(seed)), seed=seed)
 
 
-def refined(seed: int, technique: sg.Gadget, **options: Any) -> sg.Refinement:
+def refined(seed: int, technique: sg.Gadget, **options: Any) -> Refinement:
     tree = tree_of(name_of(seed))
     subgames = list(subgames_of(seed))
     return sg.refine(tree, blueprint_of(seed), at=subgames, technique=technique, **options)
 
 
 @cache
-def exactly(seed: int, name: str) -> sg.Refinement:
+def exactly(seed: int, name: str) -> Refinement:
     """By linear program."""
     return refined(seed, SAFE[name], schedule="lp")
 
 
-def rises(refinement: sg.Refinement) -> list[float]:
+def rises(refinement: Refinement) -> list[float]:
     """For each seat: how much more a best response wins than against the blueprint."""
     pairs = zip(refinement.after.per_seat, refinement.before.per_seat, strict=True)
     return [after - before for after, before in pairs]
 
 
-def of_player(refinement: sg.Refinement, p: int) -> list[Part]:
+def of_player(refinement: Refinement, p: int) -> list[Part]:
     return [part for part in refinement.parts if part.player == p]
 
 
@@ -196,6 +197,24 @@ def test_a_safe_technique_is_never_worse_however_short_its_solve(k: int) -> None
     assert worse > 0.1
 
 
+@pytest.mark.parametrize("technique", ["resolve", "maxmargin"])
+@pytest.mark.parametrize("schedule", ["dcfr", "cfr+", "pdcfr+"])
+def test_rounding_is_that_of_float64(technique: str, schedule: str) -> None:
+    """Nothing can be gained on an equilibrium, and CFR loses a millionth: that is no rounding."""
+    tree = tree_of("leduc-ranks")
+    blueprint = sg.solve_lp(tree).strategy
+    found = sg.refine(
+        tree,
+        blueprint,
+        at="after round 1",
+        technique=technique,
+        schedule=schedule,
+        iterations=3000,
+    )
+    assert max(rises(found)) <= 1e-9
+    assert all(part.rounding < 1e-9 for part in found.parts)
+
+
 def test_several_subgames_together() -> None:
     """Two parts that gain alone lose together; then one of them is not played.
 
@@ -204,7 +223,7 @@ def test_several_subgames_together() -> None:
     tree = sg.compile(sg.games.load("coin-toss-two"))
     guess = {"Heads": 0.375, "Tails": 0.625}
     blueprint = sg.Strategy.from_table(
-        tree, sg.blueprint(tree, "paper").table() | {"Play S1": guess, "Play S2": guess}
+        tree, sg.Strategy.published(tree, "paper").table() | {"Play S1": guess, "Play S2": guess}
     )
     found = sg.refine(tree, blueprint, at=["Play S1", "Play S2"], player=1, schedule="lp")
     parts = []
@@ -216,7 +235,7 @@ def test_several_subgames_together() -> None:
 
     def exploited(played: list[Part]) -> float:
         made = [(part.subgame, part.player, part.sigma) for part in played]
-        return sg.exploitability(tree, sg.combine(blueprint, made)).per_seat[1]
+        return sg.exploitability(tree, combine(blueprint, made)).per_seat[1]
 
     assert found.before.per_seat[1] == pytest.approx(0.125)
     for part in parts:
@@ -271,7 +290,7 @@ def test_theorem_1_of_moravcik() -> None:
         tree, blueprint = tree_of(name_of(seed)), blueprint_of(seed)
         for part in refinement.parts:
             p = part.player
-            combined = sg.combine(blueprint, [(part.subgame, p, part.sigma)])
+            combined = combine(blueprint, [(part.subgame, p, part.sigma)])
             before = refinement.before.per_seat[p]
             after = sg.exploitability(tree, combined).per_seat[p]
             reach = response_reach(combined, part)
@@ -283,7 +302,7 @@ def test_theorem_1_of_moravcik() -> None:
 
 
 @cache
-def with_gifts(seeds: range) -> list[tuple[int, int, list[sg.Subgame]]]:
+def with_gifts(seeds: range) -> list[tuple[int, int, list[Subgame]]]:
     """(seed, player, subgames) wherever the player's opponent left a gift on the way."""
     out = []
     for seed in seeds:
@@ -317,7 +336,7 @@ def test_theorem_1_of_brown_and_sandholm() -> None:
         for part, other in zip(both[0].parts, both[1].parts, strict=True):
             assert part.margin >= other.margin - EXACT  # "larger than or equal to" Maxmargin's
             old = part.subgame.restrict(blueprint, p)
-            without = sg.combine(both[0].strategy, [(part.subgame, p, old)])
+            without = combine(both[0].strategy, [(part.subgame, p, old)])
             reach = response_reach(both[0].strategy, part)
             most = sg.exploitability(tree, without).per_seat[p]
             for s in np.flatnonzero(reach):
@@ -329,7 +348,7 @@ def test_theorem_1_of_brown_and_sandholm() -> None:
 # Gifts ------------------------------------------------------------------------------------------
 
 
-def whole_game(tree: sg.PublicTree) -> sg.Subgame:
+def whole_game(tree: sg.PublicTree) -> Subgame:
     return sg.cut(tree, 0)[0]
 
 

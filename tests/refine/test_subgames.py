@@ -11,9 +11,11 @@ import pytest
 import subgame as sg
 from helpers import oracle_of, profile_of, strategy_of, tree_of
 from margin_program import root_of, root_values
+from subgame import gambit, openspiel
 from subgame.engines.factory import engine
 from subgame.games.leduc import ROUND_OVER
-from subgame.refine.subgame import sequence_subgames
+from subgame.refine.subgame import combine, sequence_subgames
+from subgame.solve.evaluate import expected_value
 
 TIGHT = 1e-12
 CUTS = [
@@ -94,8 +96,8 @@ def test_the_whole_game_is_a_subgame() -> None:
         assert list(inner.actions) == list(outer.actions)
     strategy = sg.Strategy.random(tree, seed=7)
     same = sg.Strategy(whole.tree, (whole.restrict(strategy, 0), whole.restrict(strategy, 1)))
-    assert sg.expected_value(whole.tree, same) == pytest.approx(
-        sg.expected_value(tree, strategy), abs=TIGHT
+    assert expected_value(whole.tree, same) == pytest.approx(
+        expected_value(tree, strategy), abs=TIGHT
     )
     assert sg.exploitability(whole.tree, same).per_seat == pytest.approx(
         sg.exploitability(tree, strategy).per_seat, abs=TIGHT
@@ -212,9 +214,9 @@ def test_subgames_of_another_game_are_refused() -> None:
     tree = tree_of("coin-toss")
     foreign = sg.cut(tree_of("coin-toss-two"), "after Play")
     with pytest.raises(sg.SubgameError, match="was not cut from"):
-        sg.refine(tree, sg.blueprint(tree, "paper"), at=foreign)
+        sg.refine(tree, sg.Strategy.published(tree, "paper"), at=foreign)
     again = sg.cut(sg.compile(sg.games.load("coin-toss")), "Play")  # an equal tree will do
-    assert sg.refine(tree, sg.blueprint(tree, "paper"), at=again, iterations=1).parts
+    assert sg.refine(tree, sg.Strategy.published(tree, "paper"), at=again, iterations=1).parts
 
 
 # Putting things back together -------------------------------------------------------------------
@@ -225,10 +227,8 @@ def test_the_blueprint_comes_back_byte_for_byte(name: str, at: str) -> None:
     tree = tree_of(name)
     blueprint, other = (sg.Strategy.random(tree, seed=seed) for seed in (1, 2))
     subgames = sg.cut(tree, at)
-    same = sg.combine(
-        blueprint, [(s, p, s.restrict(blueprint, p)) for s in subgames for p in (0, 1)]
-    )
-    mixed = sg.combine(blueprint, [(s, p, s.restrict(other, p)) for s in subgames for p in (0, 1)])
+    same = combine(blueprint, [(s, p, s.restrict(blueprint, p)) for s in subgames for p in (0, 1)])
+    mixed = combine(blueprint, [(s, p, s.restrict(other, p)) for s in subgames for p in (0, 1)])
     inside = 0
     for p in (0, 1):
         assert same.probs[p].tobytes() == blueprint.probs[p].tobytes()
@@ -323,7 +323,7 @@ def test_weights_are_reaches(name: str, at: str) -> None:
 def test_openspiel_leduc_refines_to_the_same(at: str) -> None:
     """Its public states are derived; two private deals are not a public chance event."""
     pytest.importorskip("pyspiel")
-    ours, theirs = tree_of("leduc"), sg.compile(sg.openspiel.load("leduc_poker"))
+    ours, theirs = tree_of("leduc"), sg.compile(openspiel.load("leduc_poker"))
     assert len(sg.cut(ours, at)) == len(sg.cut(theirs, at))
     for technique, schedule, iterations in (("maxmargin", "lp", None), ("resolve", "cfr+", 100)):
         refined = [
@@ -350,7 +350,7 @@ def test_openspiel_leduc_refines_to_the_same(at: str) -> None:
 def test_a_gambit_file_can_be_cut_and_refined() -> None:
     """Kuhn through an .efg file, which knows of neither public states nor who knows what."""
     rules = sg.games.load("kuhn")
-    ours, theirs = tree_of("kuhn"), sg.compile(sg.gambit.loads(sg.gambit.dumps(rules)))
+    ours, theirs = tree_of("kuhn"), sg.compile(gambit.loads(gambit.dumps(rules)))
     for at in ("depth 1", "depth 2"):
         refined = [
             sg.refine(tree, sg.Strategy.uniform(tree), at=at, technique="maxmargin", schedule="lp")

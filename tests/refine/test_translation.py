@@ -15,6 +15,7 @@ from subgame.games.no_limit import NoLimitState
 from subgame.papers.no_limit_leduc_sizes import STACKS, TABLE_3, kuhn_table
 from subgame.refine.nested.mappings import MAPPINGS, answer, heard, mapping
 from subgame.refine.nested.translation import translate
+from subgame.solve.evaluate import expected_value
 from subgame.tree.sequence.tree import sequence_tree
 
 RANDOMIZED = [name for name, made in MAPPINGS.items() if made.randomized]
@@ -256,7 +257,7 @@ def test_the_behaviour_strategy_is_the_translating_player(game: str, name: str, 
     assert isinstance(real, NoLimitState)
     assert isinstance(player.start, NoLimitState)
     expected = player.value(real, player.start, other)
-    assert sg.expected_value(large, *pair) == pytest.approx(expected, abs=1e-10)
+    assert expected_value(large, *pair) == pytest.approx(expected, abs=1e-10)
 
 
 def test_sampled_hands_agree() -> None:
@@ -267,7 +268,7 @@ def test_sampled_hands_agree() -> None:
     assert isinstance(real, NoLimitState)
     won = np.array([player.sample(real, other, rng) for _ in range(4000)])
     error = won.std() / np.sqrt(len(won))
-    exact = sg.expected_value(large, other, translate(large, strategy))
+    exact = expected_value(large, other, translate(large, strategy))
     assert abs(won.mean() - exact) < 4 * error
 
 

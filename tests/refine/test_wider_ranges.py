@@ -8,16 +8,16 @@ from numpy.typing import NDArray
 
 import subgame as sg
 from helpers import tree_of
-from subgame.refine.gadgets import Adaptive, Combined
+from subgame.refine.gadgets import Adaptive, Combined, GadgetInputs
 from subgame.refine.learners import doubt
 from subgame.refine.payoffs import Trunk
-from subgame.refine.refine import Part
+from subgame.refine.refine import Part, Refinement
 
 SEEDS = range(0, 60, 3)
 EXACT = 1e-7
 
 
-def refined(seed: int, technique: sg.Gadget, schedule: str = "lp", steps: int = 0) -> sg.Refinement:
+def refined(seed: int, technique: sg.Gadget, schedule: str = "lp", steps: int = 0) -> Refinement:
     tree = tree_of(f"random(seed={seed})")
     rough = sg.Strategy.random(tree, seed=seed)
     return sg.refine(
@@ -91,12 +91,12 @@ def test_what_an_even_share_promises() -> None:
     assert near > 0.1  # somewhere much is given up: the bound is not idle
 
 
-def inputs(spread: float) -> sg.GadgetInputs:
+def inputs(spread: float) -> GadgetInputs:
     """Two roots with values of -1 and 1; the estimates of the first are right."""
     error = np.array([[0.0, 0.0], [spread, spread]])
     ones = np.ones((2, 2))
     value = np.array([[-1.0, 1.0]] * 2)
-    return sg.GadgetInputs(1, ones, ones, ones, value, value + error, error)
+    return GadgetInputs(1, ones, ones, ones, value, value + error, error)
 
 
 def test_doubt_is_noise_beside_signal() -> None:

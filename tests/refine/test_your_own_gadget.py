@@ -12,6 +12,7 @@ import pytest
 
 import subgame as sg
 from subgame.games.holdem.cards import Deck
+from subgame.refine.gadgets import GadgetInputs
 from subgame.refine.learners import Choice
 from subgame.refine.refine import Refinement
 
@@ -23,14 +24,14 @@ class Combined(sg.Gadget):
     resolve: float = 1.0
     uniform: float = 0.1
 
-    def learner(self, inputs: sg.GadgetInputs, *, predictive: bool = False) -> CombinedLearner:
+    def learner(self, inputs: GadgetInputs, *, predictive: bool = False) -> CombinedLearner:
         return CombinedLearner(self, inputs, predictive)
 
 
 class CombinedLearner:
     """Chooses the opponent's reach; arrays are [root, infoset], NumPy's or PyTorch's."""
 
-    def __init__(self, gadget: Combined, inputs: sg.GadgetInputs, predictive: bool) -> None:
+    def __init__(self, gadget: Combined, inputs: GadgetInputs, predictive: bool) -> None:
         self.player = inputs.opponent
         self.fixed = inputs.opponent_reach + gadget.uniform
         self.share, self.choice = gadget.resolve, Choice(inputs, "leave", predictive=predictive)

@@ -70,7 +70,7 @@ def listening(data: Path, **more: Any) -> Iterator[str]:
         socket.close()
 
 
-def wait(client: TestClient, id: str, *states: str, most: float = 180) -> dict[str, Any]:
+def wait(client: TestClient, id: str, *states: str, most: float = 600) -> dict[str, Any]:
     """The job once it is in one of the states."""
     end = time.monotonic() + most
     while time.monotonic() < end:

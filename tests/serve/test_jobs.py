@@ -19,12 +19,11 @@ import numpy as np
 import pytest
 from serving import RIVER, put, serving, wait
 
-import subgame as sg
 from subgame.serve import jobs, worker
 from subgame.serve.settings import Settings
 from subgame.serve.spots import Spot
 from subgame.serve.store import Store
-from subgame.spots.endgame import load
+from subgame.spots.endgame import Endgame, load
 from subgame.spots.flops import Flop
 from subgame.spots.report import LINES, Task, flop_row
 
@@ -49,7 +48,7 @@ def test_a_spot_is_solved_paused_and_taken_up_again(
         done = paused["result"]["iterations"]
         shown = client.get(f"/api/jobs/{job}/decision", params={"line": "c"}).json()
         strategy = load(tmp_path / "jobs" / job / "strategy.safetensors")
-        found = sg.Endgame.of(strategy).decision("c")
+        found = Endgame.of(strategy).decision("c")
         table = found.table()
         assert [action["id"] for action in shown["actions"]] == list(found.actions)
         assert set(shown["hands"]) == set(table)
@@ -156,7 +155,7 @@ def test_a_solution_is_refined_and_loaded_again(
     for row in found["rows"]:
         assert row["margin"] == pytest.approx(row["cbv"] + row["gift"] - row["value"])
     # The file has its values, so it is shown without being evaluated.
-    monkeypatch.setattr(sg.Endgame, "of", None)
+    monkeypatch.setattr(Endgame, "of", None)
     third, _ = inside(kind="load", upload=str(tmp_path / "jobs" / second / "strategy.safetensors"))
     assert result(tmp_path, third)["ev"] == pytest.approx(found["ev"])
 
@@ -217,12 +216,15 @@ def test_a_report_over_flops_goes_on_where_it_was_interrupted(
 
 # Limits ----------------------------------------------------------------------------------------
 SOLVES = """
+import signal
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # until there is something to stop
 import json, sys, time
 from subgame.serve import worker
 
 def solve(data, folder, task):
-    ahead = folder / worker.CHECKPOINT
+    ahead, count = folder / worker.CHECKPOINT, 0
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         for count in range(10**9):
             worker.tell(step=[count, 0.0, 0.1], point=[count, 0.0, 1 / (count + 1)])
             time.sleep(0.01)
@@ -257,12 +259,14 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, solve: str) -> list[str]:
     return command
 
 
-@pytest.mark.parametrize(("solve", "state"), [("solve", "done"), ("hang", "failed")])
+@pytest.mark.parametrize(
+    ("solve", "state", "patience"), [("solve", "done", 600), ("hang", "failed", 0.2)]
+)
 def test_a_job_ends_when_its_time_is_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solve: str, state: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solve: str, state: str, patience: float
 ) -> None:
     stand_in(monkeypatch, solve)
-    monkeypatch.setattr(jobs, "PATIENCE", 0.2)
+    monkeypatch.setattr(jobs, "PATIENCE", patience)
     with serving(tmp_path, workers=1, seconds=1.0) as client:
         job = client.post("/api/spots/solve", json=SPOT).json()["id"]
         row = wait(client, job, "done", "failed")
@@ -295,7 +299,7 @@ def test_a_killed_server_leaves_its_jobs_to_the_next_one(
         port = free.getsockname()[1]
     words = ["serve", "--port", str(port), "--data", str(tmp_path), "--no-browser", "--workers=1"]
     server = subprocess.Popen([sys.executable, "-c", code, *words], stdout=subprocess.DEVNULL)
-    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=600) as client:
         until(lambda: reaches(port))
         running, waiting = (
             client.post("/api/spots/solve", json=SPOT).json()["id"] for _ in range(2)
@@ -331,7 +335,7 @@ def reaches(port: int) -> bool:
     return False
 
 
-def until(condition: Callable[[], Any], most: float = 60) -> None:
+def until(condition: Callable[[], Any], most: float = 600) -> None:
     """Wait until something holds."""
     end = time.monotonic() + most
     while not condition():

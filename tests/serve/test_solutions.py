@@ -21,6 +21,7 @@ from subgame.serve.spots import FieldError, Spot
 from subgame.serve.store import Store
 from subgame.spots.compare import Comparison
 from subgame.spots.decisions import Decision
+from subgame.spots.endgame import Endgame
 
 TURN: dict[str, Any] = {
     "board": "QsJh2h8d",
@@ -58,8 +59,8 @@ class Solved(NamedTuple):
     def file(self, job: str) -> Path:
         return self.data / "jobs" / job / "strategy.safetensors"
 
-    def open(self, job: str) -> sg.Endgame:
-        return sg.Endgame.open(self.file(job))
+    def open(self, job: str) -> Endgame:
+        return Endgame.open(self.file(job))
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +149,7 @@ def test_a_large_solution_is_not_read_whole(tmp_path: Path) -> None:
     job = put(Store(tmp_path), kind="endgame", spot=spot, schedule="dcfr", storage="float32")
     file = tmp_path / "jobs" / job / "strategy.safetensors"
     tree = sg.compile(Spot(**spot).game(), merge=True)
-    sg.Endgame.of(sg.solve(tree, "dcfr", iterations=1).strategy).save(file)
+    Endgame.of(sg.solve(tree, "dcfr", iterations=1).strategy).save(file)
     code = """if True:
         import sys
         from pathlib import Path

@@ -13,6 +13,7 @@ import pytest
 
 import subgame as sg
 from subgame.notebook import CANVAS, cells, explore, pages, script
+from subgame.spots.endgame import Endgame
 from subgame.spots.hand_classes import looks
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -43,16 +44,16 @@ document.getElementById("out").textContent =
 
 
 @pytest.fixture(scope="module")
-def turn() -> sg.Endgame:
+def turn() -> Endgame:
     game = sg.holdem.endgame("QsJh2h8d", 100, 200, ("AA,65s", "KQ,22"), "1x a")
-    return sg.Endgame.of(sg.solve(sg.compile(game), "dcfr", iterations=2).strategy)
+    return Endgame.of(sg.solve(sg.compile(game), "dcfr", iterations=2).strategy)
 
 
 def lines(shown: str) -> list[str]:
     return re.findall(r"data-line='([^']*)'", shown)
 
 
-def test_every_button_leads_on(turn: sg.Endgame) -> None:
+def test_every_button_leads_on(turn: Endgame) -> None:
     """From the root down to the end of the hand, along the first button and one of the last."""
     seen = []
     for pick in (0, -2):
@@ -67,7 +68,7 @@ def test_every_button_leads_on(turn: sg.Endgame) -> None:
     assert "the hand is over" in pages(turn, "r200 f")
 
 
-def test_traits_follow_each_other(turn: sg.Endgame) -> None:
+def test_traits_follow_each_other(turn: Endgame) -> None:
     pytest.importorskip("anywidget", reason="anywidget is not installed (the extra 'notebook')")
     widget = explore(turn)
     assert widget.html == pages(turn, "", CANVAS)
@@ -82,7 +83,7 @@ def test_traits_follow_each_other(turn: sg.Endgame) -> None:
     assert "export default" in str(widget._esm)
 
 
-def test_the_grid_has_what_the_classes_do(turn: sg.Endgame) -> None:
+def test_the_grid_has_what_the_classes_do(turn: Endgame) -> None:
     decision = turn.decision("r100")
     colours = [list(look.colour) for look in looks(decision)]
     table = {row["class"]: row for row in decision.class_table(values=False)}
@@ -99,7 +100,7 @@ def test_the_grid_has_what_the_classes_do(turn: sg.Endgame) -> None:
 
 
 def test_without_anywidget_an_error_says_what_to_install(
-    turn: sg.Endgame, monkeypatch: pytest.MonkeyPatch
+    turn: Endgame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "anywidget", None)
     with pytest.raises(sg.SubgameError, match=r"subgame\[notebook\]"):
@@ -112,7 +113,7 @@ def test_the_script_shows_and_tells(tmp_path: Path) -> None:
     page.write_text(PAGE.replace("SOURCE", json.dumps(script())))
     flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile"]
     command = [str(CHROMIUM), *flags, "--virtual-time-budget=5000", "--dump-dom", page.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
     found = re.search(r'<pre id="out">(.*?)</pre>', done.stdout, re.DOTALL)
     assert found
     said = json.loads(found[1].replace("&lt;", "<").replace("&gt;", ">"))

@@ -14,9 +14,12 @@ import subgame as sg
 from subgame.papers import reproduce
 from subgame.papers.report import Report
 from subgame.refine.payoffs import Trunk
+from subgame.refine.refine import Refinement
 from subgame.show.charts import Node, bars, curve, tree
 from subgame.show.grid import ALL_IN, CALL, Square, grid
 from subgame.show.html import Shaded, table
+from subgame.solve.results import Result
+from subgame.spots.endgame import Endgame
 
 HOSTILE = "<script>alert('x')</script>\x1b[31m"
 VOID = {"br", "hr", "img", "meta"}
@@ -53,25 +56,23 @@ def checked(shown: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def leduc() -> sg.Result:
+def leduc() -> Result:
     return sg.solve(sg.compile(sg.games.load("leduc-ranks")), iterations=60, check_every=10)
 
 
 @pytest.fixture(scope="module")
-def refined(leduc: sg.Result) -> sg.Refinement:
+def refined(leduc: Result) -> Refinement:
     at = "after round 1"
     return sg.refine(leduc.strategy.tree, leduc.strategy, at=at, iterations=5)
 
 
 @pytest.fixture(scope="module")
-def river() -> sg.Endgame:
+def river() -> Endgame:
     game = sg.holdem.endgame("QsJh2h8d3c", 100, 200, ("AA,65s,AK:0.5", "KQ,22"), "river: 1x a")
-    return sg.Endgame.of(sg.solve(sg.compile(game), "dcfr", iterations=20).strategy)
+    return Endgame.of(sg.solve(sg.compile(game), "dcfr", iterations=20).strategy)
 
 
-def test_everything_is_well_formed(
-    leduc: sg.Result, refined: sg.Refinement, river: sg.Endgame
-) -> None:
+def test_everything_is_well_formed(leduc: Result, refined: Refinement, river: Endgame) -> None:
     strategy: Any = leduc.strategy
     for each in (
         strategy,
@@ -102,7 +103,7 @@ def test_texts_are_escaped() -> None:
 
 
 # Numbers -------------------------------------------------------------------------------------
-def test_a_result_shows_its_curve_and_its_numbers(leduc: sg.Result) -> None:
+def test_a_result_shows_its_curve_and_its_numbers(leduc: Result) -> None:
     shown = leduc._repr_html_()
     points = re.findall(r"polyline points='([^']+)'", shown)[0].split()
     assert len(points) == len(leduc.curve) == 6
@@ -113,7 +114,7 @@ def test_a_result_shows_its_curve_and_its_numbers(leduc: sg.Result) -> None:
     assert curve([(1, 0.0), (2, 0.1)], "x", "y") == ""  # one point is no curve
 
 
-def test_a_refinement_shows_every_margin_and_lists_the_smallest(refined: sg.Refinement) -> None:
+def test_a_refinement_shows_every_margin_and_lists_the_smallest(refined: Refinement) -> None:
     shown = refined._repr_html_()
     rows = sorted(refined.rows(), key=lambda row: float(row["margin"]))
     assert shown.count("<rect") == len(rows)
@@ -154,7 +155,7 @@ def test_parts_and_games_of_others_are_drawn_too() -> None:
     assert tree([Node("a", -1), Node("b", -1), Node("c", 1)]).count("<path") == 1
 
 
-def test_squares_are_as_full_as_they_weigh(river: sg.Endgame) -> None:
+def test_squares_are_as_full_as_they_weigh(river: Endgame) -> None:
     shown = grid([[Square("AA", 0.5, [0.25, 0.75])]], [CALL, ALL_IN], "river")
     left, right = re.findall(
         r"x='([\d.]+)' y='15' width='([\d.]+)' height='15' fill='(\S+)'", shown
@@ -171,7 +172,7 @@ def test_squares_are_as_full_as_they_weigh(river: sg.Endgame) -> None:
 
 
 # Data frames ---------------------------------------------------------------------------------
-def test_tables_become_data_frames(leduc: sg.Result, refined: sg.Refinement) -> None:
+def test_tables_become_data_frames(leduc: Result, refined: Refinement) -> None:
     pytest.importorskip("pandas", reason="pandas is not installed (the extra 'notebook')")
     frame = leduc.strategy.to_pandas()
     row = frame.iloc[3]
@@ -199,7 +200,7 @@ def test_tables_become_data_frames(leduc: sg.Result, refined: sg.Refinement) -> 
 
 
 def test_without_pandas_an_error_says_what_to_install(
-    leduc: sg.Result, monkeypatch: pytest.MonkeyPatch
+    leduc: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(sg.SubgameError, match="pip install pandas"):

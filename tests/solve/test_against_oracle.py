@@ -12,6 +12,7 @@ import subgame as sg
 from helpers import RANDOM, SMALL, array_of, oracle_of, profile_of, strategy_of, tree_of
 from oracle import RULES
 from subgame.engines.factory import engine
+from subgame.solve.evaluate import expected_value
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
 from subgame.tree.sequence.tree import SequenceTree
@@ -24,7 +25,7 @@ def test_values_and_best_responses(name: str) -> None:
     tree, oracle = tree_of(name), oracle_of(name)
     profile = oracle.random_profile(random.Random(name))
     strategy = strategy_of(tree, profile)
-    assert sg.expected_value(tree, strategy) == pytest.approx(
+    assert expected_value(tree, strategy) == pytest.approx(
         oracle.expected_value(profile), abs=TIGHT
     )
     found = sg.exploitability(tree, strategy)
@@ -41,7 +42,7 @@ def test_values_and_best_responses(name: str) -> None:
             if value.reach > 0:
                 assert value.normalised == pytest.approx(value.counterfactual / value.reach)
         # What the response claims to win, it wins.
-        won = sg.expected_value(tree, response.strategy) * (1 if p == 0 else -1)
+        won = expected_value(tree, response.strategy) * (1 if p == 0 else -1)
         assert won == pytest.approx(response.value, abs=TIGHT)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import subgame as sg
 from helpers import tree_of
-from subgame.refine.depth.leaf_network import Training, TrainOptions
+from subgame.refine.depth.leaf_network import Training, TrainOptions, train_leaf_network
 from subgame.refine.depth.limit import LeafOptions, Limit
 from subgame.refine.solve_gadget import GadgetOptions, RefineOptions, Solving
 from subgame.solve.options import SolveOptions, StopOptions
@@ -23,7 +23,7 @@ VERBS: list[tuple[Callable[..., Any], Any]] = [
     (sg.depth_limited, LeafOptions),
     (sg.self_generated, LeafOptions),
     (sg.solve_limited, StopOptions),
-    (sg.train_leaf_network, TrainOptions),
+    (train_leaf_network, TrainOptions),
 ]
 
 

@@ -19,6 +19,8 @@ import pytest
 
 import subgame as sg
 from helpers import RANDOM, SMALL, tree_of
+from subgame.solve.evaluate import expected_value, head_to_head
+from subgame.solve.results import Result, Step
 from subgame.solve.schedule import NAMED, parse
 from subgame.solve.solver import Run
 from subgame.tree.files import read_tensors
@@ -92,7 +94,7 @@ def test_stops_after_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     """At the first look at the clock that shows the limit; here each look takes 10 ms."""
     ticks = itertools.count(1)
     monkeypatch.setattr(time, "perf_counter", lambda: 0.01 * next(ticks))
-    steps: list[sg.Step] = []
+    steps: list[Step] = []
     result = sg.solve(tree_of("kuhn"), seconds=0.3, iterations=10**6, progress=steps.append)
     assert result.stopped == "seconds"
     assert len(steps) > 2
@@ -102,7 +104,7 @@ def test_stops_after_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_stops_at_the_target() -> None:
-    result = sg.solve(tree_of("kuhn"), target=1e-3, iterations=10**6, seconds=60)
+    result = sg.solve(tree_of("kuhn"), target=1e-3, iterations=10**6, seconds=3600)
     assert result.stopped == "target"
     assert result.exploitability <= 1e-3
     assert all(point.exploitability > 1e-3 for point in result.curve[:-1])
@@ -157,11 +159,11 @@ def test_curve_says_what_was_measured() -> None:
     assert seconds == sorted(seconds)
     assert 0 < seconds[-1] <= result.seconds
     assert result.exploitability == sg.exploitability(tree, result.strategy)
-    assert result.value == sg.expected_value(tree, result.strategy)
+    assert result.value == expected_value(tree, result.strategy)
 
 
 def test_progress_moves_from_nothing_to_all() -> None:
-    steps: list[sg.Step] = []
+    steps: list[Step] = []
     result = sg.solve(tree_of("leduc"), iterations=300, progress=steps.append)
     shares = [step.share for step in steps]
     assert shares == sorted(shares)
@@ -177,7 +179,7 @@ def test_progress_moves_from_nothing_to_all() -> None:
 
 @pytest.mark.parametrize("limit", [{"seconds": 0.3}, {"target": 1e-3}])
 def test_progress_towards_other_limits(limit: dict[str, float]) -> None:
-    steps: list[sg.Step] = []
+    steps: list[Step] = []
     sg.solve(tree_of("leduc"), progress=steps.append, **limit)  # type: ignore[arg-type]
     assert all(0 <= step.share <= 1 for step in steps)
     assert steps[0].share < 0.9
@@ -202,7 +204,7 @@ def assert_same_run(one: Path, two: Path) -> None:
     assert curves[0] == curves[1]
 
 
-def assert_same_result(one: sg.Result, two: sg.Result) -> None:
+def assert_same_result(one: Result, two: Result) -> None:
     """Two results are the same to the last bit, the clock apart."""
     for p in (0, 1):
         assert one.strategy.probs[p].tobytes() == two.strategy.probs[p].tobytes()
@@ -236,9 +238,9 @@ def test_interrupted_and_resumed(schedule: str, tmp_path: Path) -> None:
     tree, whole, broken = tree_of("leduc"), tmp_path / "whole", tmp_path / "broken"
     at_once = sg.solve(tree, schedule, iterations=300, seed=5, checkpoint=whole)
     before = signal.getsignal(signal.SIGINT)
-    steps: list[sg.Step] = []
+    steps: list[Step] = []
 
-    def press(step: sg.Step) -> None:
+    def press(step: Step) -> None:
         steps.append(step)
         if len(steps) == 9:
             signal.raise_signal(signal.SIGINT)
@@ -257,7 +259,7 @@ def test_interrupted_and_resumed(schedule: str, tmp_path: Path) -> None:
 def test_second_interrupt_is_not_caught() -> None:
     before = signal.getsignal(signal.SIGINT)
 
-    def press_twice(step: sg.Step) -> None:
+    def press_twice(step: Step) -> None:
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
 
@@ -268,7 +270,7 @@ def test_second_interrupt_is_not_caught() -> None:
 
 def test_solves_off_the_main_thread() -> None:
     """Where no signal can be caught."""
-    found: list[sg.Result] = []
+    found: list[Result] = []
     thread = threading.Thread(target=lambda: found.append(sg.solve(tree_of("kuhn"), iterations=9)))
     thread.start()
     thread.join()
@@ -453,20 +455,20 @@ def test_results_share_no_arrays() -> None:
 def test_head_to_head_is_antisymmetric(name: str) -> None:
     tree = tree_of(name)
     one, two = sg.Strategy.random(tree, 1), sg.Strategy.random(tree, 2)
-    there, back = sg.head_to_head(tree, one, two), sg.head_to_head(tree, two, one)
+    there, back = head_to_head(tree, one, two), head_to_head(tree, two, one)
     assert there.mean == -back.mean
     assert there.mean != 0
     assert there.per_seat == (-back.per_seat[1], -back.per_seat[0])
     assert there.mean == pytest.approx(sum(there.per_seat) / 2)
-    assert there.per_seat[0] == sg.expected_value(tree, one, two)
-    assert sg.head_to_head(tree, one, one).mean == 0
+    assert there.per_seat[0] == expected_value(tree, one, two)
+    assert head_to_head(tree, one, one).mean == 0
 
 
 def test_nobody_wins_from_an_equilibrium() -> None:
     tree = tree_of("leduc")
     best = sg.solve_lp(tree).strategy
     for seed in range(5):
-        assert sg.head_to_head(tree, best, sg.Strategy.random(tree, seed)).mean > 0
+        assert head_to_head(tree, best, sg.Strategy.random(tree, seed)).mean > 0
 
 
 def test_exploitability_is_a_number_that_knows_its_seats() -> None:
@@ -484,7 +486,7 @@ def test_evaluating_what_cannot_be_evaluated() -> None:
     with pytest.raises(sg.SubgameError, match=sentence):
         sg.exploitability(tree, other)
     with pytest.raises(sg.SubgameError, match=sentence):
-        sg.expected_value(tree, sg.Strategy.uniform(tree), other)
+        expected_value(tree, sg.Strategy.uniform(tree), other)
     with pytest.raises(sg.SubgameError, match=r"The strategy must be a Strategy, not dict\."):
         sg.exploitability(tree, {})  # type: ignore[arg-type]
     with pytest.raises(sg.SubgameError, match=r"The player must be 0 or 1, not 2\."):

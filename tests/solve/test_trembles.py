@@ -17,6 +17,7 @@ from holdem_games import GAMES
 from subgame.errors import SubgameError
 from subgame.games.holdem import BetSizes, Deck
 from subgame.solve.lp import constraints
+from subgame.spots.endgame import Endgame
 from subgame.spots.off_path import off_path
 from subgame.tree.sequence.tree import sequence_tree
 
@@ -157,9 +158,9 @@ BOARD, RANGES = "QsJh2h8d3c", ("AA,65s,KJ,T9", "KQ,JT,99,A5s")
 
 
 @cache
-def solved(schedule: str, board: str = BOARD, count: int = 300) -> sg.Endgame:
+def solved(schedule: str, board: str = BOARD, count: int = 300) -> Endgame:
     game = sg.holdem.endgame(board, 100, 200, RANGES, "50% 1x / raise a / cap 2")
-    return sg.Endgame.of(sg.solve(sg.compile(game), schedule, iterations=count).strategy)
+    return Endgame.of(sg.solve(sg.compile(game), schedule, iterations=count).strategy)
 
 
 def test_the_loss_is_that_of_plain_recursion() -> None:
@@ -168,7 +169,7 @@ def test_the_loss_is_that_of_plain_recursion() -> None:
     )
     game = replace(game, bets=BetSizes.parse("oop: none / raise a; ip: 50% / raise none"))
     tree = sg.compile(game, merge="boards")
-    spot = sg.Endgame.of(sg.solve(tree, "cfr", iterations=5).strategy)
+    spot = Endgame.of(sg.solve(tree, "cfr", iterations=5).strategy)
     mistake = 0.05
     rows = {row["line"]: row for row in off_path(spot, rare=1, mistake=mistake)}
     assert list(rows) == ["", "check", "check, bet 20", "check, bet 20, all-in 60"]

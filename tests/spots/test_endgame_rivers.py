@@ -15,6 +15,7 @@ from subgame.bench.holdem_spots import SPOTS
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.rules import Betting
 from subgame.spots.browse import decision
+from subgame.spots.endgame import Endgame
 
 Floats = NDArray[np.float64]
 
@@ -70,7 +71,7 @@ def test_a_river_is_solved_below_a_ten_thousandth_of_the_pot(
     assert 0 <= judged.mean < 0.01
     for p, wins in enumerate(judged.per_seat):
         assert Walk(result.strategy, 1 - p).wins() == pytest.approx(wins, abs=1e-9)
-    solved = sg.Endgame.of(result.strategy)
+    solved = Endgame.of(result.strategy)
     assert sum(solved.ev) == pytest.approx(100, abs=1e-6)
     assert solved.equity == pytest.approx((0.5, 0.5))
     assert solved.ev[1] > position  # position is worth something

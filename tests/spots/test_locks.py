@@ -12,6 +12,8 @@ import pytest
 
 import subgame as sg
 from brute_ranges import Brute
+from subgame.engines.arrays import as_numpy
+from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.holdem import Deck, Holdem, endgame
 from subgame.games.holdem.game import HoldemState
@@ -122,6 +124,27 @@ def test_best_responses_keep_to_the_lock(merge: Any) -> None:
     assert free > gap.per_seat[0] + 0.01  # without the lock more could be won
     hand = strategy[f"KdQc | {' '.join(['Tc', 'Jd', 'Kc', '9d', 'Ac'])} | cc/"]
     assert set(hand) == {"c", "r20", "r60"}
+
+
+@pytest.mark.parametrize("device", ["cpu", "torch"])
+def test_values_of_rows_keep_to_the_lock(device: str) -> None:
+    """At the roots they are those of `respond`, which the test above holds to plain recursion."""
+    if device == "torch":
+        pytest.importorskip("torch")
+    lock = Lock("c c / * r20", {"AK,QJ": MIX, "T9": {"c": 1.0}})
+    tree = locked(range_tree(sg.compile(spot(TURN), merge=False)), [lock])
+    free = range_tree(sg.compile(spot(TURN), merge=False))
+    theirs = sg.Strategy.random(free, seed=2).probs
+    for p in (0, 1):
+        found = []
+        for each in (tree, free):
+            run = engine(each, device=device)
+            reach = run.roots(1 - p)
+            rows = as_numpy(run.row_values(p, theirs[1 - p], reach)[0][0])
+            best = run.respond(p, run.plan(1 - p, theirs[1 - p], as_numpy(reach))).roots
+            np.testing.assert_allclose(rows[:, : best.shape[1]], best, rtol=1e-9)
+            found.append(float(rows[:, : best.shape[1]].sum()))
+        assert (found[0] < found[1] - 1e-3) == (tree.locks[p] is not None)
 
 
 def test_a_card_in_the_line_locks_one_board() -> None:

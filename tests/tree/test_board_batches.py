@@ -11,6 +11,7 @@ import pytest
 
 import subgame as sg
 from holdem_games import GAMES
+from subgame.errors import MemoryLimitError
 from subgame.games.holdem import endgame, nlfh, nlth
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
@@ -224,7 +225,7 @@ def test_progress_and_the_memory_limit() -> None:
     assert seen[-1] == len(tree.units)
     needed = 8 * sum(tree.stored(p) for p in (0, 1))
     compile_range_tree(game, memory_limit=needed)
-    with pytest.raises(sg.MemoryLimitError, match="over the limit of"):
+    with pytest.raises(MemoryLimitError, match="over the limit of"):
         compile_range_tree(game, memory_limit=needed - 1)
 
 
@@ -280,7 +281,7 @@ def test_boards_side_by_side_are_checked() -> None:
         compile_range_tree(game, boards=[RIVERS[0], TURNS[0]])
     with pytest.raises(sg.SubgameError, match="twice"):
         compile_range_tree(game, boards=[(1, 1, 2, 3, 4)])
-    with pytest.raises(sg.MemoryLimitError):
+    with pytest.raises(MemoryLimitError):
         compile_range_tree(game, boards=RIVERS, memory_limit=1000)
 
 

@@ -13,8 +13,10 @@ import pytest
 
 import subgame as sg
 from helpers import RANDOM, SMALL, tree_of
+from subgame.errors import MemoryLimitError
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.memory import parse_bytes
+from subgame.solve.evaluate import expected_value
 from subgame.tree.sequence.tree import sequence_tree
 from toy_game import Toy
 
@@ -169,7 +171,7 @@ def test_memory_limit_is_quoted(name: str) -> None:
         rf"{name}: the tree (of|has more than) [\d,]+ histories.* needs (at least )?.*B, "
         r"over the limit of 2.0 KiB\. A larger memory_limit allows it\."
     )
-    with pytest.raises(sg.MemoryLimitError, match=sentence):
+    with pytest.raises(MemoryLimitError, match=sentence):
         sg.compile(sg.games.load(name), memory_limit="2KiB")
     assert sg.compile(sg.games.load(name), memory_limit=None).digest == tree_of(name).digest
 
@@ -384,7 +386,7 @@ def test_a_game_that_is_over_at_once() -> None:
     tree = sg.compile(Toy(player=lambda h: TERMINAL, returns=lambda h: (2.0, -2.0)))
     assert tree.num_infosets == 0
     strategy = sg.Strategy.uniform(tree)
-    assert sg.expected_value(tree, strategy) == 2
+    assert expected_value(tree, strategy) == 2
     assert sg.exploitability(tree, strategy).per_seat == (-2, 2)
 
 

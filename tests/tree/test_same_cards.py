@@ -16,6 +16,7 @@ from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.isomorphism import same_cards
 from subgame.solve.cfr import Cfr
+from subgame.solve.evaluate import expected_value
 from subgame.solve.schedule import parse
 from subgame.spots.endgame import load, save
 from subgame.tree.ranges.merging import Unmerged, unmerged
@@ -82,7 +83,7 @@ def test_best_responses_and_values_are_those_of_all_hands_for_themselves(name: s
     many = sg.Strategy(plain, (one, two))
     ours, theirs = sg.exploitability(merged, few), sg.exploitability(plain, many)
     assert ours.per_seat == pytest.approx(theirs.per_seat, rel=1e-9)
-    assert sg.expected_value(merged, few) == pytest.approx(sg.expected_value(plain, many), rel=1e-9)
+    assert expected_value(merged, few) == pytest.approx(expected_value(plain, many), rel=1e-9)
     for p in (0, 1):
         side, other = merged.players[p], plain.players[p]
         assert sorted(side.slots) == sorted(other.slots)
@@ -120,7 +121,7 @@ def test_a_merged_river_is_solved_as_the_explicit_game_is() -> None:
     assert merged.merged
     solved = sg.solve(merged, "dcfr", iterations=2000)
     exact = sg.solve_lp(whole).value
-    assert sg.expected_value(merged, solved.strategy) == pytest.approx(exact, abs=2e-3)
+    assert expected_value(merged, solved.strategy) == pytest.approx(exact, abs=2e-3)
     assert float(sg.exploitability(merged, solved.strategy)) < 2e-3
 
 

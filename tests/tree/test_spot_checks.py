@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import subgame as sg
+from subgame.games.base import CHANCE, TERMINAL
 
 
 class Changing(sg.State):
@@ -17,7 +18,7 @@ class Changing(sg.State):
         self.done = done
 
     def current_player(self) -> int:
-        return 0 if len(self.done) < 2 else sg.TERMINAL
+        return 0 if len(self.done) < 2 else TERMINAL
 
     def legal_actions(self) -> tuple[str, ...]:
         return ("l", "r")
@@ -68,7 +69,7 @@ class IntegerActions(Changing):
 
 class IntegerOutcomes(Changing):
     def current_player(self) -> int:
-        return super().current_player() if self.done else sg.CHANCE
+        return super().current_player() if self.done else CHANCE
 
     def chance_outcomes(self) -> Any:
         return [(0, 0.5), (1, 0.5)]

@@ -180,7 +180,7 @@ class Blueprint:
         """Write regrets, averages, buckets and schedule, from which `load` continues."""
         head = {
             "format": FORMAT,
-            "game": str(self.tree.game),
+            "game": str(self.tree.game_name),
             "tree": self.tree.digest,
             "schedule": self.schedule.as_dict(),
             "iterations": self.iterations,
@@ -209,7 +209,7 @@ class Blueprint:
             schedule, iterations = Schedule(**head["schedule"]), int(head["iterations"])
             made_for = head["format"], head["tree"], head["game"]
         if made_for[:2] != (FORMAT, tree.digest):
-            raise SubgameError(f"{path} is a blueprint of {made_for[2]}, not of {tree.game}.")
+            raise SubgameError(f"{path} is a blueprint of {made_for[2]}, not of {tree.game_name}.")
         names = [STREETS[street.index] for street in tree.streets]
         with reading(path, WANTED):
             maps = {

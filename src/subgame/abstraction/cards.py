@@ -118,7 +118,7 @@ class Abstraction:
         head = {
             "format": FORMAT,
             "tree": self.buckets.tree.digest,
-            "game": str(self.buckets.tree.game),
+            "game": str(self.buckets.tree.game_name),
             "recipe": asdict(self.recipe),
             "quality": {name: asdict(each) for name, each in self.quality.items()},
         }
@@ -134,7 +134,9 @@ class Abstraction:
             quality = {name: Quality(**each) for name, each in head["quality"].items()}
             recipe = Recipe(**head["recipe"])
         if head.get("format") != FORMAT or head.get("tree") != tree.digest:
-            raise SubgameError(f"{path} has the buckets of {head.get('game')}, not of {tree.game}.")
+            raise SubgameError(
+                f"{path} has the buckets of {head.get('game')}, not of {tree.game_name}."
+            )
         # Bucket -1 marks hands that nobody can hold; any number will do there.
         with reading(path, WANTED):
             buckets = Buckets(tree, {name: np.maximum(of, 0) for name, of in maps.items()})

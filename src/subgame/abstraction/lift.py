@@ -44,7 +44,7 @@ def lift(strategy: Strategy, tree: PublicTree) -> Strategy:
         out = np.ones(whole.num_sequences)
         out[roots:] = strategy.probs[p][part.first[there] + part.stride[there] * action]
         probs.append(out)
-    return Strategy(tree, (probs[0], probs[1]), {**strategy.notes, "abstraction": coarse.game})
+    return Strategy(tree, (probs[0], probs[1]), {**strategy.notes, "abstraction": coarse.game_name})
 
 
 def abstract_best_response(strategy: Strategy, tree: PublicTree) -> Strategy:
@@ -78,7 +78,7 @@ def _same_histories(tree: PublicTree, coarse: PublicTree) -> tuple[Histories, Hi
 
 
 def _other(tree: PublicTree, coarse: PublicTree, why: str) -> SubgameError:
-    return SubgameError(f"{coarse.game} is not an abstraction of {tree.game}: {why}.")
+    return SubgameError(f"{coarse.game_name} is not an abstraction of {tree.game_name}: {why}.")
 
 
 def _within(

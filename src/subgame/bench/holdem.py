@@ -112,7 +112,7 @@ def whole(threads: int, tell: Callable[[str], None]) -> dict[str, Any]:
         "bandwidth": {threads: probe(threads)},
         "rows": [],
         "whole": {
-            "game": tree.game,
+            "game": tree.game_name,
             "threads": threads,
             "build_seconds": built,
             "seconds_per_iteration": spent / run.iteration,

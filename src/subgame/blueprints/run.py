@@ -10,9 +10,10 @@ from typing import Any
 
 from subgame.blueprints.recipe import Recipe
 from subgame.blueprints.stored import StoredBlueprint
-from subgame.blueprints.training import Trainer, group, together
+from subgame.blueprints.training import FORMAT, WANTED, Trainer, group, together
 from subgame.errors import SubgameError
-from subgame.tree.files import check_writable
+from subgame.tree.files import check_replaceable, check_writable, read_tensors
+from subgame.tree.one_writer import only_writer
 
 STEP = 2.0
 """Seconds between two looks at the clock, about."""
@@ -33,8 +34,9 @@ def train(
     """Train a recipe, write its blueprint to the file `out` and return it.
 
     Every so many `minutes`, at the end and on Ctrl-C all that is needed to go on is written to
-    `checkpoint`. With `resume` the run goes on from there, if that file exists. `options` are those
-    of `Trainer`: device, threads, memory_limit. In a group of processes (``torchrun``), the first
+    `checkpoint`, by one process at a time. With `resume` the run goes on from there, if that file
+    exists; without it a checkpoint that exists is refused, not replaced. `options` are those of
+    `Trainer`: device, threads, memory_limit. In a group of processes (``torchrun``), the first
     one writes.
 
     >>> import tempfile
@@ -51,10 +53,35 @@ def train(
             f"The recipe {recipe.name} does not say when training ends; give iterations or hours."
         )
     kept = None if checkpoint is None else Path(checkpoint)
-    for path in (Path(out), *([kept] if kept else [])):
-        check_writable(path)
+    check_writable(Path(out))
+    if kept is not None:
+        check_training(kept, resume)
     tell = progress or (lambda what, note, share: None)
     options["progress"] = lambda what, share: tell(what, "", share)
+    with only_writer(kept if group()[0] == 0 else None):
+        return _trained(recipe, Path(out), kept, minutes, resume, tell, options)
+
+
+def check_training(kept: Path, resume: bool) -> None:
+    """Refuse a file for checkpoints that is something else, or a training that would be lost."""
+    check_replaceable(kept, FORMAT, WANTED)
+    if not resume and kept.exists() and kept.stat().st_size:
+        count = int(read_tensors(kept, WANTED)[0].get("iterations", "0"))
+        raise SubgameError(
+            f"{kept} has a training of {count:,} iterations. Continue it with --resume "
+            "(resume=True), or remove it to begin anew."
+        )
+
+
+def _trained(
+    recipe: Recipe,
+    out: Path,
+    kept: Path | None,
+    minutes: float,
+    resume: bool,
+    tell: Progress,
+    options: dict[str, Any],
+) -> StoredBlueprint:
     if resume and kept is not None and kept.exists():
         trainer = Trainer.load(kept, recipe, **options)
     else:

@@ -25,6 +25,7 @@ from subgame.errors import (
     MemoryLimitError,
     NotSavedWarning,
     SubgameError,
+    UnlockedWarning,
     did_you_mean,
     nearest,
     printable,
@@ -216,7 +217,7 @@ def _takes(command: str, option: str) -> bool:
 
 def _warn(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
     """Our own warnings as one line on stderr, all others as Python shows them."""
-    if issubclass(category, NotSavedWarning):
+    if issubclass(category, (NotSavedWarning, UnlockedWarning)):
         _fail(str(message))
     else:
         _show_warning(message, category, *where, **more)

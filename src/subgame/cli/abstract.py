@@ -78,7 +78,7 @@ def abstract_command(
         made.save(out)
     if json:
         quality = {name: asdict(each) for name, each in made.quality.items()}
-        emit({"game": tree.game, "quality": quality, "exploitability": lost})
+        emit({"game": tree.game_name, "quality": quality, "exploitability": lost})
         return
     names = ["street", "hands", "buckets", "distance", "smallest", "largest"]
     from subgame.cli.console import number_text, table
@@ -88,7 +88,7 @@ def abstract_command(
         sizes = (number_text(each.distance), number_text(each.smallest), number_text(each.largest))
         shown.add_row(name, f"{each.points:,}", f"{each.used:,}", *sizes)
     console = stdout()
-    console.print(Text(f"{tree.game}, by {features}", style="bold"))
+    console.print(Text(f"{tree.game_name}, by {features}", style="bold"))
     console.print(shown, end="")
     console.print(Text("  Distance: of a hand's features from its bucket's centre, mean.", "dim"))
     console.print(Text("  Smallest and largest bucket: in units of the mean one.", "dim"))

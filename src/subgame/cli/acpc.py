@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from rich.text import Text
 
 from subgame.cli.arguments import JsonOption, argument, opt
-from subgame.cli.common import emit, load_game, stdout
+from subgame.cli.checks import check_writable
+from subgame.cli.common import emit, finish, load_game, stdout
 from subgame.cli.match import AgentArgument, GameOption
 from subgame.cli.options import SeedOption, grouped
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError
+
+if TYPE_CHECKING:
+    from subgame.games.base import Game
+    from subgame.play.protocols.client import Played
 
 
 @grouped
@@ -22,38 +31,55 @@ def acpc_command(
     reconnect: float = opt(
         0.0, "S", "Try for S seconds to reach a dealer that is not there, or is gone."
     ),
+    log: Path | None = opt(
+        None, "FILE", "Write every hand that ends to FILE. Hands that FILE has are counted."
+    ),
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
     """Let an agent play at a dealer of the ACPC protocol.
 
     The dealer decides how many hands are played. --game must have the dealer's blinds and stacks;
-    its bet sizes are those that the agent's strategy has.
+    its bet sizes are those that the agent's strategy has. If the dealer goes away in the middle of
+    a hand, the result of the hands before it is shown and the exit code is 2.
 
     [bold]Examples[/]
 
     subgame acpc call localhost 18791
 
-    subgame acpc hunl.safetensors localhost 18791 --reconnect 60
+    subgame acpc hunl.safetensors localhost 18791 --reconnect 60 --log hands.jsonl
     """
     if not 0 < port < 2**16:
         raise SubgameError(f"PORT must be from 1 to 65,535, not {port}.")
     if not reconnect >= 0:
         raise SubgameError(f"--reconnect must be at least 0 seconds, not {reconnect}.")
+    check_writable("--log", log)
     rules = load_game(game)
     from subgame.play.named import named_agents
-    from subgame.play.protocols.client import play_acpc
+    from subgame.play.protocols.client import Client
 
-    player = named_agents(rules, (agent, "uniform"))[0]
-    with Meter(str(rules)) as meter:
+    player, failure, stopped = named_agents(rules, (agent, "uniform"))[0], None, ""
+    with closing(player), Meter(str(rules)) as meter:
 
         def progress(done: int) -> None:
             meter.update(f"Playing at {host}, port {port}", f"{done:,} hands", None)
 
-        played = play_acpc(
-            player, rules, host, port, seed=seed, reconnect=reconnect, progress=progress
-        )
-    player.close()
+        with closing(Client(player, rules, seed=seed, log=log, progress=progress)) as client:
+            try:
+                client.play(host, port, reconnect)
+            except (SubgameError, KeyboardInterrupt) as error:
+                if not client.played.won:
+                    raise
+                failure = error if isinstance(error, SubgameError) else None
+                stopped = "" if failure else "interrupted"
+    whole = failure is None and not stopped
+    _show(client.played, agent, rules, log, whole, json)
+    finish(failure, stopped)
+
+
+def _show(
+    played: Played, agent: str, rules: Game, log: Path | None, whole: bool, json: bool
+) -> None:
     found, unit = played.result, rules.unit[0]
     if json:
         emit(
@@ -61,12 +87,15 @@ def acpc_command(
                 "game": str(rules),
                 "agent": agent,
                 "hands": len(played.won),
+                "complete": whole,
                 "actions": played.actions,
                 "unit": unit,
                 "mean": found.mean,
                 "interval95": found.interval95,
+                "log": None if log is None else str(log),
             }
         )
         return
     won = f"{found.mean:+.4g} ± {found.interval95:.3g} {unit}"
-    stdout().print(Text(f"{agent} wins {won}, {len(played.won):,} hands"))
+    rest = "" if whole else "; the match did not end"
+    stdout().print(Text(f"{agent} wins {won}, {len(played.won):,} hands{rest}"))

@@ -32,7 +32,12 @@ def blueprint_command(
     iterations: int | None = opt(None, "N", "Train for N iterations; replaces the recipe's limit."),
     out: Path | None = opt(None, "FILE", "Save the blueprint as FILE.", "NAME.safetensors"),
     minutes: float = opt(10.0, "M", "Minutes between checkpoints, NAME.ckpt."),
-    resume: bool = opt(False, None, "Continue from the checkpoint, if there is one."),
+    resume: bool = opt(
+        False,
+        None,
+        "Continue from the checkpoint, if there is one. Without this option an existing checkpoint "
+        "is refused.",
+    ),
     preflop: int | None = opt(
         None, "N", "Also make the table for depth limits before the flop, from N boards."
     ),
@@ -74,14 +79,21 @@ def blueprint_command(
     file = out or Path(f"{recipe.stem}.safetensors")
     check_saved("--out", file)
 
-    from subgame.blueprints.run import join_group, train
+    from subgame.blueprints import stored
+    from subgame.blueprints.run import check_training, join_group, train
     from subgame.blueprints.training import group, memory
+    from subgame.refine.depth import preflop_values
     from subgame.refine.depth.preflop_responses import RESPONSES, self_generated
-    from subgame.refine.depth.preflop_values import SUFFIX
     from subgame.tree.betting_arrays import BettingArrays
+    from subgame.tree.files import check_replaceable
 
-    values = None if preflop is None else file.with_suffix(SUFFIX)
+    values = None if preflop is None else file.with_suffix(preflop_values.SUFFIX)
     check_saved("--preflop", values)
+    check_training(file.with_suffix(".ckpt"), resume)
+    if out is None:  # a name that the user did not choose
+        check_replaceable(file, stored.FORMAT, stored.WANTED)
+    if values is not None:
+        check_replaceable(values, preflop_values.FORMAT, preflop_values.WANTED)
     threads = place.threads or os.cpu_count() or 1
     device = join_group(place.device)
     with Meter(wanted.name) as meter:

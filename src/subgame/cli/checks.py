@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from itertools import combinations
 from pathlib import Path
 
 from subgame.cli.common import SAVED
@@ -57,6 +58,23 @@ def check_saved(option: str, path: Path | None) -> None:
     check_writable(option, path)
     if path is not None and path.suffix != SAVED:
         raise SubgameError(f"{option} needs a file name that ends in {SAVED}, not {path.name}.")
+
+
+def check_checkpoint(path: Path | None) -> None:
+    """Refuse a file of --checkpoint that is something else."""
+    if path is not None:
+        from subgame.tree.files import check_checkpoint as check
+
+        check(path)
+
+
+def check_apart(*files: tuple[str, Path | None]) -> None:
+    """Refuse one file for two purposes; each is an option and its file."""
+    for (one, a), (two, b) in combinations(files, 2):
+        if a is not None and b is not None and os.path.realpath(a) == os.path.realpath(b):
+            raise SubgameError(
+                f"{one} and {two} name the same file, {a}; give two different files."
+            )
 
 
 def check_readable(option: str, path: Path | None, wanted: str) -> None:

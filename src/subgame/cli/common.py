@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from subgame import _interrupt
-from subgame.errors import SubgameError
+from subgame.errors import SubgameError, human_bytes
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -73,6 +73,25 @@ def announce(line: str) -> None:
     from rich.text import Text
 
     stderr().print(Text(line, style="dim"), soft_wrap=True)
+
+
+def bounded(option: str, wanted: int, each: float) -> int:
+    """How many processes are started of those that are wanted (0: one per core); says if fewer.
+
+    `each` is the memory of one of them.
+    """
+    from subgame.memory import available, cores, most_processes
+
+    many = most_processes(wanted or None, each)
+    if many < wanted:
+        free = available()
+        memory = "" if math.isinf(free) else f" and {human_bytes(free)} of available memory"
+        started = "1 process is" if many == 1 else f"{many:,} processes are"
+        announce(
+            f"{option} {wanted:,}: {started} started. There are {cores():,} cores{memory}; a "
+            f"process takes about {human_bytes(each)}."
+        )
+    return many
 
 
 def seconds_text(seconds: float) -> str:

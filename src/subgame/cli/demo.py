@@ -129,7 +129,7 @@ def evaluation(meter: Meter) -> Section:
     for name, strategy in candidates.items():
         gap = sg.exploitability(tree, strategy)
         lost = {"exploitability": gap.mean, "exploitability_per_seat": list(gap.per_seat)}
-        rows.append({"game": tree.game, "strategy": name, **lost})
+        rows.append({"game": tree.game_name, "strategy": name, **lost})
         shown.add_row(name, f"{max(gap.mean, 0.0):.2g}", *map(number_text, gap.per_seat))
     title = "Evaluating: a best response gives the exact exploitability"
     return Section("judging", title, shown, rows)
@@ -162,7 +162,7 @@ def techniques(meter: Meter) -> Section:
             "exploitability_after": found.after.mean,
             "margin": found.margin,
         }
-        row = {"game": tree.game, "technique": name, **measured, "seconds": found.seconds}
+        row = {"game": tree.game_name, "technique": name, **measured, "seconds": found.seconds}
         rows.append(row)
         told = "in the limit" if gadget.refined else "yes" if gadget.is_safe else "no"
         cells = [f"{value:.4f}" for value in measured.values()]
@@ -180,7 +180,7 @@ SECTIONS: list[Callable[[Meter], Section]] = [schedules, evaluation, techniques]
 
 def _title(tree: PublicTree) -> str:
     infosets = " + ".join(f"{len(player.names):,}" for player in tree.players)
-    return f"{tree.game.capitalize()}: {tree.num_nodes:,} public states, {infosets} infosets"
+    return f"{tree.game_name.capitalize()}: {tree.num_nodes:,} public states, {infosets} infosets"
 
 
 def _what(schedule: str) -> str:

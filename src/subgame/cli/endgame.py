@@ -288,6 +288,7 @@ def solve_spot(
     from subgame.solve.solver import begin, complete
     from subgame.spots.endgame import Endgame, about
     from subgame.spots.lines import follow_to_decision
+    from subgame.tree.one_writer import only_writer
 
     follow_to_decision(game, looking.line or "")
     wanted = how.target if how.is_limited else TARGET
@@ -302,10 +303,11 @@ def solve_spot(
             warm_up_ranges(meter, how.schedule, how.storage)
         meter.update("Solving the endgame")
         options: Any = {name: getattr(how, name) for name in OPTIONS}
-        run, limits = begin(tree, how.schedule, resume=resume, target=target, **options)
-        run.about = about(tree)
         state, meter.pot = keeping.save == "state", float(game.start().pot)
-        result = complete(run, limits, keeping.checkpoint, meter.step, keep=state)
+        with only_writer(keeping.checkpoint):
+            run, limits = begin(tree, how.schedule, resume=resume, target=target, **options)
+            run.about = about(tree)
+            result = complete(run, limits, keeping.checkpoint, meter.step, keep=state)
         meter.update("Computing EV and equity")
         solved = Endgame.of(result.strategy, how.threads, how.device)
         solved = replace(solved, exploitability=result.exploitability)

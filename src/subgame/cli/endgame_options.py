@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from subgame.cli.arguments import opt
-from subgame.cli.checks import check_readable, check_saved
+from subgame.cli.checks import check_apart, check_checkpoint, check_readable, check_saved
 from subgame.cli.common import check_form
-from subgame.errors import SubgameError, did_you_mean
+from subgame.errors import did_you_mean
 
 if TYPE_CHECKING:
     from subgame.games.holdem.cards import Deck
@@ -76,7 +76,10 @@ class Keeping:
         True,
     )
     checkpoint: Path | None = opt(
-        None, "FILE", "Save the state of the solver now and then, at the end and on Ctrl-C."
+        None,
+        "FILE",
+        "Save the state of the solver now and then, at the end and on Ctrl-C. A checkpoint in FILE "
+        "is replaced, another file is not.",
     )
     resume: Path | None = opt(
         None, "FILE", "Continue from a file of --checkpoint or --out, as FILE alone does."
@@ -86,8 +89,8 @@ class Keeping:
         """Refuse files that cannot be written or read."""
         check_saved("--out", self.out)
         check_saved("--checkpoint", self.checkpoint)
+        check_checkpoint(self.checkpoint)
         check_readable("--resume", self.resume, "a file saved by --checkpoint or --out")
         if self.save not in KINDS:
             raise did_you_mean("kind of file", self.save, KINDS)
-        if self.out is not None and self.out == self.checkpoint:
-            raise SubgameError(f"--out and --checkpoint name the same file, {self.out}.")
+        check_apart(("--out", self.out), ("--checkpoint", self.checkpoint))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from subgame.cli.arguments import JsonOption, argument, opt
-from subgame.cli.checks import check_writable
+from subgame.cli.checks import check_apart, check_writable
 from subgame.cli.common import emit, load_game, save_files, stdout
 from subgame.cli.match import GameOption
 from subgame.cli.options import grouped
@@ -48,6 +48,7 @@ def histories_command(
     """
     check_regular(file, "hands")
     check_writable("--out", out)
+    check_apart(("FILE", file), ("--out", out))
     from subgame.play.protocols.acpc import whole_game
     from subgame.play.protocols.histories import check_hands, read_history, write_history
 

@@ -190,6 +190,7 @@ def limit_command(
     refuse_holdem(rules)
 
     import subgame as sg
+    from subgame.refine.depth.leaves import Rollouts, exact
     from subgame.solve.solver import whole_solves
 
     with compiled(rules, memory_limit) as (meter, tree):
@@ -198,9 +199,9 @@ def limit_command(
         if network is not None:
             limit = Limit.trained(network, tree, rough, where)
         else:
-            values: Evaluator = sg.exact
+            values: Evaluator = exact
             if leaves.leaves == "rollout":
-                values = sg.Rollouts(leaves.rollouts or 1000, given.seed)
+                values = Rollouts(leaves.rollouts or 1000, given.seed)
             limit = Limit.made(tree, rough, where, values, meter)
         meter.update(f"Solving {meter.game} down to the depth limit")
         solved = []
@@ -278,6 +279,7 @@ class Limit:
     ) -> Self:
         """A limit with continuations of one of the kinds in `WAYS`."""
         import subgame as sg
+        from subgame.refine.depth.continuations import Continuations, all_pure, biased
 
         subgames, way = sg.cut(tree, places(tree, where.at)), where.continuations
         players = (0, 1) if where.player is None else (where.player,)
@@ -285,15 +287,15 @@ class Limit:
         for p in players:
             meter.update(f"Computing continuations of player {1 - p}")
             if way == "none":
-                offered[p] = sg.Continuations.of(blueprint, 1 - p)
+                offered[p] = Continuations.of(blueprint, 1 - p)
             elif way == "all":
-                offered[p] = sg.all_pure(tree, at=subgames, player=1 - p)
+                offered[p] = all_pure(tree, at=subgames, player=1 - p)
             elif way == "self":
                 offered[p] = sg.self_generated(
                     tree, blueprint, at=subgames, player=p, count=where.count or SELF
                 )
             else:
-                offered[p] = sg.biased(blueprint, 1 - p)[: where.count]
+                offered[p] = biased(blueprint, 1 - p)[: where.count]
         each = dict.fromkeys(players, values)
         return cls(tree, blueprint, subgames, each, offered, where.at or ())
 
@@ -301,9 +303,10 @@ class Limit:
     def trained(cls, path: Path, tree: PublicTree, blueprint: Strategy, where: Where) -> Self:
         """The limit that a file of networks was trained for."""
         import subgame as sg
+        from subgame.refine.depth.leaf_network import load_leaf_networks
 
         at, player = where.at, where.player
-        networks = sg.load_leaf_networks(path, tree)
+        networks = load_leaf_networks(path, tree)
         learned_at = jsonlib.loads(next(iter(networks.values())).notes.get("at", "[]"))
         if at and list(at) != learned_at:
             raise SubgameError(f"{path} was trained {_places(learned_at)}, not {_places(at)}.")

@@ -72,11 +72,12 @@ class Found:
     ) -> Found:
         """Join the strategies of both players and evaluate them."""
         import subgame as sg
+        from subgame.refine.depth.solve import best_completion
 
         tree, probs = limit.tree, list(limit.blueprint.probs)
         for p, each in zip(limit.players, solved, strict=True):
             probs[p] = each.strategy.probs[p]
-        limited = str(sequence_limit(solved[0]).game)
+        limited = str(sequence_limit(solved[0]).game_name)
         notes = {"schedule": solved[0].result.schedule, "limited": limited}
         strategy = sg.Strategy(tree, (probs[0], probs[1]), notes)
         meter.update("Evaluating the solution in the whole game")
@@ -85,7 +86,7 @@ class Found:
         if best_below:
             kept = [-wins for wins in after.per_seat]  # what each seat wins at least
             for p in limit.players:
-                best_play = sg.best_completion(tree, strategy, at=limit.subgames, player=p)
+                best_play = best_completion(tree, strategy, at=limit.subgames, player=p)
                 kept[p] = best_play.value
             best = -sum(kept) / 2
         took = time.perf_counter() - began
@@ -94,9 +95,8 @@ class Found:
     @property
     def is_worse(self) -> bool:
         """Whether a best response wins more than before, beyond rounding."""
-        from subgame.refine.refine import ROUNDING
-
-        return self.after.mean > self.before.mean + ROUNDING * sum(map(abs, self.before.per_seat))
+        rounding = self.strategy.tree.precision * sum(map(abs, self.before.per_seat))
+        return self.after.mean > self.before.mean + rounding
 
     @property
     def error(self) -> float:
@@ -116,7 +116,7 @@ class Found:
         """The output of ``--json``."""
         limit = self.limit
         answer: dict[str, Any] = {
-            "game": limit.tree.game,
+            "game": limit.tree.game_name,
             "limit": [subgame.name for subgame in limit.subgames],
             "players": list(limit.players),
             "leaves": leaves,
@@ -136,7 +136,7 @@ def show(console: Console, found: Found, line: Line, leaves: str, out: Path | No
     limit = found.limit
     names = [subgame.name for subgame in limit.subgames]
     where_to = f"{len(names)} public states" if len(names) > 1 else f"'{one_line(names[0])}'"
-    console.print(Text(f"{limit.tree.game}, solved down to {where_to}", style="bold"))
+    console.print(Text(f"{limit.tree.game_name}, solved down to {where_to}", style="bold"))
     console.print(_summary(found, leaves))
     above = list(found.above())
     left, what = len(above) - SHOWN, "more infosets above the limit"

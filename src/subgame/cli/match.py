@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from rich.text import Text
 from subgame.agent_names import VALUES, check_values
 from subgame.cli.arguments import GAME_HELP, JsonOption, opt, option
 from subgame.cli.checks import check_least, check_readable, check_writable
-from subgame.cli.common import emit, load_game, stdout
+from subgame.cli.common import bounded, emit, load_game, stdout
 from subgame.cli.options import SeedOption, grouped
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
     from subgame.play.named import AgentOptions
     from subgame.play.running import MatchResult
 
+PROCESS = 2**29
+"""Bytes of a process that plays; one with agents that solve hold'em takes 312 MiB."""
 AGENT = (
     "uniform, fold, call, raise, best-response (to the other agent), FILE.safetensors (a strategy "
     "saved by solve --out), blueprint, nested or limited, or acpc:COMMAND, a program that speaks "
@@ -100,7 +101,12 @@ class Counted:
 class Workers:
     """Where hands are played."""
 
-    jobs: int = opt(1, "N", "Number of processes; 0 for one per core.")
+    jobs: int = opt(
+        1,
+        "N",
+        "Number of processes; 0 for one per core. No more are started than there are cores, and "
+        "than fit into memory.",
+    )
     dask: str | None = opt(None, "ADDRESS", "Play on the Dask cluster of this scheduler instead.")
 
     def check(self) -> None:
@@ -126,7 +132,7 @@ class Workers:
                 ) from None
             found: Executor = client.get_executor()
             return found
-        jobs = self.jobs or os.cpu_count() or 1
+        jobs = 1 if self.jobs == 1 else bounded("--jobs", self.jobs, PROCESS)
         return stack.enter_context(ProcessPoolExecutor(jobs)) if jobs > 1 else None
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -23,6 +22,8 @@ from subgame.cli.arguments import (
     option,
 )
 from subgame.cli.checks import (
+    check_apart,
+    check_checkpoint,
     check_device,
     check_least,
     check_picture,
@@ -161,7 +162,7 @@ class Given:
         import subgame as sg
 
         if self.blueprint is not None:
-            return sg.blueprint(tree, self.blueprint)
+            return sg.Strategy.published(tree, self.blueprint)
         return read_strategy(tree, self.strategy or "", self.seed)
 
 
@@ -187,13 +188,10 @@ class Plotted:
         for name, path in files.items():
             check_writable(name, path)
         check_readable("--resume", resume, "a checkpoint saved by --checkpoint")
-        for (one, a), (two, b) in combinations([*files.items(), ("--resume", resume)], 2):
-            if (one, two) == ("--checkpoint", "--resume"):
-                continue  # a run may continue in its own file
-            if a is not None and b is not None and a.absolute() == b.absolute():
-                raise SubgameError(
-                    f"{one} and {two} name the same file, {a}; give two different files."
-                )
+        check_apart(*files.items())  # a run may continue in its own file
+        for name in ("--out", "--plot"):
+            check_apart((name, files[name]), ("--resume", resume))
+        check_checkpoint(checkpoint)
         check_saved("--out", self.out)
         check_picture("--plot", self.plot)
 

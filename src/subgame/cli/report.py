@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from subgame.cli.arguments import DEVICE_HELP, complete_device, opt
-from subgame.cli.common import announce, check_spot, emit, save_files, seconds_text, stdout
+from subgame.cli.common import (
+    announce,
+    bounded,
+    check_spot,
+    emit,
+    save_files,
+    seconds_text,
+    stdout,
+)
 from subgame.cli.endgame import parse_target
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter
@@ -22,6 +30,8 @@ if TYPE_CHECKING:
     from subgame.games.holdem.game import Holdem
     from subgame.spots.tables import Table
 
+PROCESS = 2**28
+"""Bytes of a process beside the flop that it solves."""
 SUFFIXES = (".csv", ".json", ".parquet", ".html")
 
 
@@ -41,7 +51,12 @@ class Reporting:
         "decision after this line.",
     )
     target: str = opt("0.5%", "E", "Solve every flop to this exploitability: 0.5% (of the pot).")
-    jobs: int = opt(1, "N", "Solve N flops at the same time, each on one thread.")
+    jobs: int = opt(
+        1,
+        "N",
+        "Solve N flops at the same time, each on one thread; no more than there are cores, and "
+        "than fit into memory.",
+    )
     threads: int | None = opt(None, "N", "Number of CPU threads, if --jobs is 1.", "all")
     device: str = opt("cpu", "NAME", DEVICE_HELP, True, autocompletion=complete_device)
     log: Path | None = opt(
@@ -57,7 +72,7 @@ class Reporting:
 
     def check(self) -> None:
         """Refuse files that cannot be written."""
-        from subgame.cli.checks import check_device, check_least, check_writable
+        from subgame.cli.checks import check_apart, check_device, check_least, check_writable
 
         for path in self.out or []:
             check_writable("--out", path)
@@ -66,6 +81,7 @@ class Reporting:
                     f"--out needs a file name that ends in {', '.join(SUFFIXES)}, not {path.name}."
                 )
         check_writable("--log", self.log)
+        check_apart(("--log", self.log), *(("--out", path) for path in self.out or []))
         check_least("jobs", self.jobs)
         check_least("threads", self.threads)
         if self.jobs > 1 and self.device != "cpu":
@@ -163,11 +179,12 @@ def _flops(spot: Spot, how: Reporting) -> None:
     with Meter("the report") as meter:
         meter.update("Measuring the first flop")
         need = quote(chosen, game, target, how.device)
-        takes = seconds_text(need.seconds / how.jobs * (len(chosen) - done) / len(chosen))
+        jobs = 1 if how.jobs == 1 else bounded("--jobs", how.jobs, need.memory + PROCESS)
+        takes = seconds_text(need.seconds / jobs * (len(chosen) - done) / len(chosen))
         left = f", {done:,} of them done," if done else ""
         meter.say(
             f"{_count(chosen)}{left} to {target:g} % of the pot: about {takes}, "
-            f"{human_bytes(need.memory * how.jobs)} of memory."
+            f"{human_bytes(need.memory * jobs)} of memory."
         )
         if how.quote:
             return
@@ -176,7 +193,7 @@ def _flops(spot: Spot, how: Reporting) -> None:
             meter.update("Solving flops", f"{done:,} of {of:,}, {row['flop']}", done / of)
 
         threads = 1 if how.jobs > 1 else how.threads
-        pool = ProcessPoolExecutor(how.jobs) if how.jobs > 1 else nullcontext(None)
+        pool = ProcessPoolExecutor(jobs) if jobs > 1 else nullcontext(None)
         with pool as executor:
             found = flop_report(
                 chosen,

@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 
 from subgame.cli.arguments import check_memory, option
-from subgame.cli.common import stdout
+from subgame.cli.checks import check_least
+from subgame.cli.common import bounded, stdout
 from subgame.errors import SubgameError
-from subgame.solve.limits import check_count
 
-MOST_WORKERS = 256
 LONGEST = 10**8
 """Seconds of the longest job, about three years."""
+PROCESS = 2**28
+"""Bytes of a worker beside what it solves, which --memory-limit bounds."""
 MISSING = (
     "subgame serve needs FastAPI and Uvicorn, which are not installed. Install them with "
     "pip install 'subgame[web]'."
@@ -39,7 +40,10 @@ def serve_command(
         option("DIR", "Where jobs and results are kept.", "the user's folder for data"),
     ] = None,
     workers: Annotated[
-        int | None, option("N", "Number of jobs that run at the same time.", "half the cores")
+        int | None,
+        option(
+            "N", "Number of jobs that run at the same time, at most one per core.", "half the cores"
+        ),
     ] = None,
     memory_limit: Annotated[
         str, option("BYTES", "The most memory that one job may use.", callback=check_memory)
@@ -64,8 +68,7 @@ def serve_command(
 
     subgame serve --port 9000 --data ~/spots --no-browser
     """
-    if workers is not None:
-        check_count("workers", workers, most=MOST_WORKERS)
+    check_least("workers", workers)
     if seconds is not None and not seconds > 0:
         raise SubgameError(f"--seconds must be a number above 0, not {seconds}.")
     if seconds is not None and seconds > LONGEST:
@@ -92,6 +95,6 @@ def serve_command(
         allowed=tuple(allow_host or ()),
         memory_limit=memory_limit,
         seconds=Settings.seconds if seconds is None else seconds,
-        workers=Settings.workers if workers is None else workers,
+        workers=Settings.workers if workers is None else bounded("--workers", workers, PROCESS),
     )
     serve(settings, uvicorn, stdout().print, browser=not no_browser)

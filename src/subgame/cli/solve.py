@@ -45,7 +45,10 @@ class Saving:
     """The state of a run, and where it continues."""
 
     checkpoint: Path | None = opt(
-        None, "FILE", "Save the state of the run every 30 s, at the end and on Ctrl-C."
+        None,
+        "FILE",
+        "Save the state of the run every 30 s, at the end and on Ctrl-C. A checkpoint in FILE is "
+        "replaced, another file is not.",
     )
     resume: Path | None = opt(None, "FILE", "Continue from a checkpoint, bit for bit.")
 

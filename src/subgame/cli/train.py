@@ -122,19 +122,24 @@ def train_command(
     check_saved("--out", out)
     began = time.perf_counter()
 
-    import subgame as sg
-    from subgame.refine.depth.leaf_network import Training, torch
+    from subgame.refine.depth.leaf_network import (
+        Training,
+        save_leaf_networks,
+        torch,
+        train_leaf_network,
+    )
+    from subgame.refine.depth.leaves import Rollouts
 
     training = Training(**{"holdout": 0.0} | options)
     rollouts = rollouts or ROLLOUTS
-    data = sg.Rollouts(rollouts, seed)
+    data = Rollouts(rollouts, seed)
     torch()
     with compiled(rules, memory_limit) as (meter, tree):
         rough = given.read(tree)
         warm_up(meter, "lp")
         limit = Limit.made(tree, rough, where, data, meter)
         networks = [
-            sg.train_leaf_network(
+            train_leaf_network(
                 tree,
                 rough,
                 at=limit.subgames,
@@ -152,11 +157,11 @@ def train_command(
             **{name: str(value) for name, value in made.items()},
             "layers": ",".join(map(str, training.layers)),
         }
-        failure = save_files((out, lambda path: sg.save_leaf_networks(networks, path, notes)))
+        failure = save_files((out, lambda path: save_leaf_networks(networks, path, notes)))
     took, saved = time.perf_counter() - began, None if failure else out
     if json:
         answer = {
-            "game": tree.game,
+            "game": tree.game_name,
             "limit": [each.name for each in limit.subgames],
             **made,
             "layers": list(training.layers),
@@ -165,7 +170,7 @@ def train_command(
         }
         emit(answer, saved)
     else:
-        _show(stdout(), networks, tree.game, Line.of(context), saved, took)
+        _show(stdout(), networks, tree.game_name, Line.of(context), saved, took)
     finish(failure)
 
 

@@ -42,14 +42,17 @@ def train_flop(
         if value is not None:
             raise SubgameError(f"--{name} does not apply to {rules}; the limit is after the flop.")
 
-    from subgame.refine.depth.flop_network import SUFFIX, check_fits
+    from subgame.refine.depth.flop_network import FORMAT, SUFFIX, WANTED, check_fits
     from subgame.refine.depth.flop_training import ROLLOUTS, train_flop_network
     from subgame.refine.depth.leaf_network import torch
+    from subgame.tree.files import check_replaceable
 
     check_fits(blueprint)
     beside = given.strategy if given.blueprint is None else f"{blueprint.recipe.name}.safetensors"
     file = out or Path(str(beside)).with_suffix(SUFFIX)
     check_saved("--out", file)
+    if out is None:  # a name that the user did not choose
+        check_replaceable(file, FORMAT, WANTED)
     torch()
     with Meter(blueprint.recipe.name) as meter:
         network = train_flop_network(

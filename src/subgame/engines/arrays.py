@@ -13,7 +13,7 @@ Array = Any
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 TINY = 1e-30
-"""Sums of positive regrets below this are rounding."""
+"""Keeps divisors above zero."""
 
 
 def namespace(array: Array) -> Any:
@@ -65,9 +65,11 @@ def normalise(values: Array, weight: Array) -> Array:
 
 
 def regret_matching(regret: Array, axis: int, real: Array | None = None) -> Array:
-    """Probabilities proportional to positive regrets along an axis, uniform where none is.
+    """Probabilities proportional to positive regrets along an axis, uniform where none is positive.
 
-    What is not `real` (0, otherwise 1) is never chosen.
+    Every engine has this rule: the weight of an action is ``max(regret, 0)``, its probability is
+    the weight divided by the sum if the sum is positive, and uniform otherwise. There is no floor
+    under weights or sums: 0 is 0. What is not `real` (0, otherwise 1) is never chosen.
     """
     xp, positive = namespace(regret), regret.clip(min=0)
     even: Any = 1 / regret.shape[axis]
@@ -75,4 +77,4 @@ def regret_matching(regret: Array, axis: int, real: Array | None = None) -> Arra
         positive = positive * real
         even = real / real.sum(axis=axis, keepdims=True).clip(min=1)
     total = positive.sum(axis=axis, keepdims=True)
-    return xp.where(total > TINY, positive / total.clip(min=TINY), even)
+    return xp.where(total > 0, positive / xp.where(total > 0, total, 1), even)

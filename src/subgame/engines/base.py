@@ -18,6 +18,11 @@ class EngineBase:
     fused: bool = False
     resolution: float = 0.0
 
+    @property
+    def can_check(self) -> bool:
+        """No: exploitability is measured by best responses between iterations."""
+        return False
+
     def array(self, values: Floats) -> Array:
         """A copy in float64."""
         return np.array(values, np.float64)

@@ -22,6 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.ranges.tree import RangeTree
+from subgame.tree.sequence.tree import SequenceTree
 
 Floats = NDArray[np.float64]
 Array = Any
@@ -86,6 +88,10 @@ class Engine(Protocol):
     @property
     def tree(self) -> PublicTree:
         """The tree it is bound to."""
+
+    @property
+    def can_check(self) -> bool:
+        """Whether `iterate` can measure exploitability on the way, see `Loop.check`."""
 
     fused: bool
     """Whether `iterate` runs many iterations in one call; otherwise `solve.cfr.Cfr` loops."""
@@ -174,7 +180,7 @@ class Engine(Protocol):
         """Player `p`'s values when playing `sigma`, in float64."""
 
     def respond(self, p: int, opponent_plan: Any) -> Response:
-        """Player `p`'s counterfactual best response, in float64."""
+        """Player `p`'s counterfactual best response, in float64; locked hands play as they must."""
 
     def sample(self, pair: Pair, discounts: Floats, kind: str, random: NDArray[np.uint64]) -> None:
         """``len(discounts) - 1`` iterations of MCCFR; `random` is the random generator's state."""
@@ -182,6 +188,10 @@ class Engine(Protocol):
 
 class SequenceEngine(Engine, Protocol):
     """Engines of sequence trees: the contract, and values given from outside the tree."""
+
+    @property
+    def tree(self) -> SequenceTree:
+        """The tree it is bound to."""
 
     def sweep(
         self, p: int, mode: Mode, pair: Pair, rates: Both, reach: Both, paid: Floats | None = None
@@ -200,6 +210,10 @@ class RangeEngine(Engine, Protocol):
     NumPy arrays are accepted.
     """
 
+    @property
+    def tree(self) -> RangeTree:
+        """The tree it is bound to."""
+
     def stage(self, streets: list[Any]) -> RangeEngine:
         """An engine for the boards of the last ``len(streets)`` streets, with other betting.
 
@@ -215,8 +229,9 @@ class RangeEngine(Engine, Protocol):
     ) -> list[Array]:
         """Per street [row, board, hand]: player `p`'s value of each row.
 
-        Player `p` plays `sigma`, or a best response if it is None. `reach` is the opponent's,
-        ``[root, infoset]``. Values are in the units of `Response.roots`.
+        Player `p` plays `sigma`, or a best response if it is None, as `respond` does: hands that
+        are locked play as they must. `reach` is the opponent's, ``[root, infoset]``. Values are in
+        the units of `Response.roots`.
         """
 
     def enter(self, p: int, above: Array, street: int) -> Array:

@@ -2,14 +2,43 @@
 
 from __future__ import annotations
 
-from subgame.engines.contract import Engine
+from typing import overload
+
+from subgame.engines.contract import Engine, RangeEngine, SequenceEngine
 from subgame.engines.devices import CPU, check_device
 from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.engines.numba.sequence import NumbaSequenceEngine
 from subgame.errors import ArgumentError, SubgameError
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeTree
-from subgame.tree.sequence.tree import sequence_tree
+from subgame.tree.sequence.tree import SequenceTree, sequence_tree
+
+
+@overload
+def engine(
+    tree: RangeTree,
+    threads: int | None = None,
+    device: str | None = None,
+    storage: str = "float32",
+) -> RangeEngine: ...
+
+
+@overload
+def engine(
+    tree: SequenceTree,
+    threads: int | None = None,
+    device: str | None = None,
+    storage: str = "float32",
+) -> SequenceEngine: ...
+
+
+@overload
+def engine(
+    tree: PublicTree,
+    threads: int | None = None,
+    device: str | None = None,
+    storage: str = "float32",
+) -> Engine: ...
 
 
 def engine(
@@ -41,8 +70,8 @@ def engine(
         )
     if tree.has_locks and storage != "float32":
         raise SubgameError(
-            f"{tree.game} has locked decisions, which can be solved only with the storage float32, "
-            f"not with {storage}."
+            f"{tree.game_name} has locked decisions, which can be solved only with the storage "
+            f"float32, not with {storage}."
         )
     key = name if storage == "float32" else f"{name}, {storage}"
     found: Engine | None = tree.engines.get(key)

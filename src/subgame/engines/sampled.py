@@ -20,7 +20,6 @@ from subgame.games.holdem.game import BOARD_CARDS
 from subgame.tree.betting_arrays import BettingArrays, Group
 
 LANES = 8
-TINY = 1e-30
 Table = Array
 Rates = Sequence[float]
 """Discounts of positive regrets, of negative regrets and of the average."""
@@ -82,7 +81,7 @@ class Sweeps(ABC):
             rows = self.street(sigma, s)
             total, owner, uniform = self._totals(rows, s)
             total = total[owner]
-            rows[:] = xp.where(total > 0, rows / total.clip(min=TINY), uniform)
+            rows[:] = xp.where(total > 0, rows / xp.where(total > 0, total, 1), uniform)
         return sigma
 
     @abstractmethod

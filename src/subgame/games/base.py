@@ -6,7 +6,7 @@ A whole game fits in about thirty lines; see `subgame.games.kuhn` for the smalle
 
     >>> import subgame as sg
     >>> state = sg.games.load("kuhn").new_initial_state()
-    >>> state.current_player() == sg.CHANCE
+    >>> state.current_player() == CHANCE
     True
 """
 
@@ -60,7 +60,8 @@ class State(ABC):
 
         It must contain everything the player has ever seen or done (perfect recall); the
         compiler checks that. It is always a string where `player` acts. Elsewhere it names what
-        the player knows while the opponent or chance moves. ``None`` there means that the game
+        the player knows while the opponent or chance moves, or when the game is over: at the top
+        of a subgame, histories of one string are one root infoset. ``None`` means that the game
         does not say: the player is then taken to know only their own last infoset and action
         (the augmented infoset of Burch et al. 2014, Def. 1).
         """

@@ -373,6 +373,6 @@ def _states(tree: PublicTree) -> Iterator[tuple[int, int, Any]]:
                 state.apply_action(state.legal_actions()[a])
             if state.current_player() != p or len(state.legal_actions()) != len(side.actions[i]):
                 raise SubgameError(
-                    f"OpenSpiel's game differs from {tree.game} at infoset '{side.names[i]}'."
+                    f"OpenSpiel's game differs from {tree.game_name} at infoset '{side.names[i]}'."
                 )
             yield p, i, state

@@ -39,7 +39,7 @@ from subgame.abstraction.blueprint import Blueprint
 from subgame.games.holdem import count_boards, nlfh
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.wider import widened
-from subgame.papers.cells import Cells, made_by
+from subgame.papers.cells import Cells, cells_of, made_by
 from subgame.papers.report import Found, Progress, device, marks, mbb, panel, row
 from subgame.refine.nested.nest import Method
 from subgame.tree.ranges.buckets import Buckets
@@ -168,8 +168,9 @@ def _nested(
 
 def run(quick: bool, seed: int, tell: Progress, keep: Path | None = None) -> Found:
     """On a GPU; quick: a deck of eight cards and one bet on the flop, by PyTorch on the CPU."""
-    steps, cells = QUICK if quick else FULL, Cells(keep)
-    compute(steps, cells, tell)
+    steps = QUICK if quick else FULL
+    with cells_of(keep) as cells:
+        compute(steps, cells, tell)
     return compared(steps, cells)
 
 

@@ -45,7 +45,7 @@ from subgame.abstraction.blueprint import Blueprint
 from subgame.abstraction.cards import Recipe, abstract
 from subgame.engines.torch.runtime import load_torch
 from subgame.games import load
-from subgame.papers.cells import Cells, cell_of, made_by
+from subgame.papers.cells import Cells, cell_of, cells_of, made_by
 from subgame.papers.report import Found, Progress, device, mbb, panel, row
 from subgame.refine.gadgets import (
     Adaptive,
@@ -277,12 +277,12 @@ def run(
     how = replace(how, recipe=replace(how.recipe, seed=seed))
     if quick:
         how = replace(how, first=QUICK_STEPS[0], iterations=QUICK_STEPS[1], quick=True)
-    cells = Cells(keep)
     todo = columns(key, how)
-    if any(cells.lacks(c.key(how, n)) for c in todo for n in (BLUEPRINT, *c.rows)):
-        where = "torch" if quick else device(quick)
-        cells.made = made_by(where)
-        compute(key, how, cells, where, todo, progress)
+    with cells_of(keep) as cells:
+        if any(cells.lacks(c.key(how, n)) for c in todo for n in (BLUEPRINT, *c.rows)):
+            where = "torch" if quick else device(quick)
+            cells.made = made_by(where)
+            compute(key, how, cells, where, todo, progress)
     return compared(key, how, cells)
 
 
@@ -381,7 +381,6 @@ def main(words: list[str] | None = None) -> int:
         todo = [
             replace(c, rows={n: g for n, g in c.rows.items() if n.startswith(kept)}) for c in todo
         ]
-    cells = Cells(given.out / "brown2017.cells.json", made_by(given.device))
     began, cuda = time.perf_counter(), load_torch().cuda
 
     def tell(what: str, share: float) -> None:
@@ -389,7 +388,8 @@ def main(words: list[str] | None = None) -> int:
         passed = f"{time.perf_counter() - began:7.1f} s {share:5.0%} {peak:6.1f} GiB at most"
         print(f"{passed} {what}", file=sys.stderr, flush=True)
 
-    compute(given.keys[0], how, cells, given.device, todo, tell)
+    with cells_of(given.out / "brown2017.cells.json", made_by(given.device)) as cells:
+        compute(given.keys[0], how, cells, given.device, todo, tell)
     for column in todo:
         for name in (BLUEPRINT, *column.rows):
             cell = cells.found[column.key(how, name)]

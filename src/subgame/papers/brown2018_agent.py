@@ -21,7 +21,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,12 +33,22 @@ from subgame.play.agent import Agent
 from subgame.play.blueprint_agent import BlueprintAgent, loaded
 from subgame.play.holdem_agent import BOTH, HoldemAgent
 from subgame.play.lbr import LocalBestResponse
-from subgame.play.log import Log
+from subgame.play.log import FORMAT
 from subgame.play.match import Estimate
 from subgame.play.range_match import Pair, RangeMatch
 from subgame.play.range_values import BlueprintValues
+from subgame.tree.log import Kind, Log
 
 ITERATIONS, QUICK_ITERATIONS = 100, 20
+KEY = ("contest", "number")
+DEALS = Kind(
+    "series of deals",
+    "subgame reproduce --keep",
+    FORMAT,
+    KEY,
+    KEY,
+    "The series goes on; deals that the file lacks are played again with it.",
+)
 """Of each solve. Decisions have no limit of time, so that a seed gives the same figures again."""
 Agents = dict[str, Agent]
 
@@ -159,16 +169,14 @@ def _found(
         "iterations": iterations,
         "limited": BOTH,
     }
-    log = None if keep is None else Log(keep, head)
     pairs: dict[str, dict[int, Pair]] = {contest.name: {} for contest in contests}
-    for record in [] if log is None else log.records:
-        if record["contest"] in pairs:
-            pair = Pair(
-                *(record[name] for name in ("number", "aivat", "plain", "street", "weight"))
-            )
-            pairs[record["contest"]][pair.number] = pair
     total, began = sum(contest.deals for contest in contests), time.process_time()
-    with nullcontext() if log is None else closing(log):
+    with nullcontext() if keep is None else Log(keep, DEALS, head) as log:
+        for record in [] if log is None else log.records:
+            if record["contest"] in pairs:
+                names = ("number", "aivat", "plain", "street", "weight")
+                pair = Pair(*(record[name] for name in names))
+                pairs[record["contest"]][pair.number] = pair
         while True:
             left = [each for each in contests if len(pairs[each.name]) < each.deals]
             spent = time.process_time() - began

@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from subgame.engines.arrays import as_double, as_numpy, namespace, normalise
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
+from subgame.engines.street import LeafTable, StreetEngine
 from subgame.engines.torch.runtime import load_torch
 from subgame.games.holdem import nlfh
 from subgame.games.holdem.game import Holdem
@@ -48,7 +49,6 @@ from subgame.refine.depth.off_tree import Allowances, OffTree, allowances
 from subgame.refine.depth.play_ranges import BeforeCards
 from subgame.refine.depth.ranges import RangeLimit
 from subgame.refine.depth.solve import self_generated
-from subgame.refine.depth.street import LeafTable, StreetEngine
 from subgame.refine.gadgets import Gadget, GadgetInputs, Maxmargin, Resolve
 from subgame.refine.nested.ranges import flat, transfer
 from subgame.refine.nested.translation import translate
@@ -57,7 +57,7 @@ from subgame.refine.solve_gadget import GadgetRun
 from subgame.solve.evaluate import exploitability, total
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Run, solve
-from subgame.tree.ranges.tree import RangeTree, compile_range_tree
+from subgame.tree.ranges.tree import RangeTree, compile_range_tree, range_tree
 from subgame.tree.strategy import Strategy
 
 Numbers = NDArray[np.float32]
@@ -183,8 +183,8 @@ class Opened:
     ) -> None:
         self.larger, self.blueprint, self.device = larger, blueprint, where
         self.plan, self.effort = plan, effort
-        self.tree = cast(RangeTree, blueprint.tree)
-        self.run = run = cast(RangeEngine, engine(self.tree, device=where))
+        self.tree = range_tree(blueprint.tree)
+        self.run = run = engine(self.tree, device=where)
         self.known: Numbers = np.zeros(larger.stored(US), np.float32)
         transfer(self.tree, blueprint.probs[US], larger, self.known, US)
         game = self.tree.holdem
@@ -240,7 +240,7 @@ class Opened:
         """The same for the blueprint with answers to the bet: engines, and strategies of them."""
         sigma = self.known.copy()
         for run, part in parts:
-            transfer(cast(RangeTree, run.tree), np.asarray(part), self.larger, sigma, US)
+            transfer(run.tree, np.asarray(part), self.larger, sigma, US)
         return self.loss(sigma)
 
     def to_the_end(self) -> float:
@@ -258,7 +258,7 @@ class Opened:
         ours, reach = run.played()[US], street.array(self.inputs.our_reach)
         allowed = allowances(street, ours, reach, self.inputs.alternative)
         stage = self.run.stage(self.after)
-        first = street.over(cast(RangeTree, stage.tree), US, ours, np.zeros(0))
+        first = street.over(stage.tree, US, ours, np.zeros(0))
         return {
             name: self._loss((stage, first), self._flop(allowed, gadget))
             for name, (want, gadget) in WAYS.items()

@@ -26,7 +26,7 @@ from typing import Any
 from subgame.blueprints.recipe import Recipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
-from subgame.papers.cells import Cells, made_by
+from subgame.papers.cells import Cells, cells_of, made_by
 from subgame.papers.report import Found, Progress, device, marks, panel, row
 from subgame.refine.depth.preflop_responses import SOLVED, PreflopLearning, self_generated
 from subgame.refine.depth.preflop_values import PreflopValues, trainer_of
@@ -100,11 +100,11 @@ def compute(steps: Steps, cells: Cells, where: str, tell: Progress) -> None:
 def run(quick: bool, seed: int, tell: Progress, *, keep: Path | None = None) -> Found:
     """On a GPU; quick: a deck of twelve cards and a blueprint trained for a moment."""
     steps = replace(QUICK if quick else FULL, seed=seed)
-    cells = Cells(keep)
-    if any(steps.key(name) not in cells.found for name in steps.names):
-        where = "cpu" if quick else device(quick)
-        cells.made = "" if quick else made_by(where)
-        compute(steps, cells, where, tell)
+    with cells_of(keep) as cells:
+        if any(steps.key(name) not in cells.found for name in steps.names):
+            where = "cpu" if quick else device(quick)
+            cells.made = "" if quick else made_by(where)
+            compute(steps, cells, where, tell)
     return compared(steps, cells)
 
 

@@ -25,6 +25,11 @@ import numpy as np
 
 import subgame as sg
 from subgame.papers.report import Found, Progress, compared, panel, row, series
+from subgame.refine.depth.continuations import Continuations, all_pure
+from subgame.refine.depth.continuations import biased as biased_continuations
+from subgame.refine.depth.limit import DepthLimited
+from subgame.refine.depth.solve import LimitedSolution, best_completion
+from subgame.solve.evaluate import expected_value
 
 OPTIMUM = {"Rock": 0.4, "Paper": 0.4, "Scissors": 0.2}
 LIMIT, LEDUC = "P2 to move", "after round 1"
@@ -77,16 +82,16 @@ def _rps_plus() -> tuple[Rows, dict[str, list[float]]]:
     """The rows of Section 2, and what P1 can lose by the number of values per state."""
     tree = sg.compile(sg.games.load("rps-plus"))
     whole = sg.solve_lp(tree)
-    blueprint = sg.blueprint(tree, "equilibrium")
+    blueprint = sg.Strategy.published(tree, "equilibrium")
     rows = [row("Sec. 2: value of RPS+", 0, whole.value)]
     rows += [
         row(f"Sec. 2: optimal, {move}", share, whole.strategy["P1 to move"][move])
         for move, share in OPTIMUM.items()
     ]
     single = sg.depth_limited(tree, blueprint, at=LIMIT)
-    assert isinstance(single, sg.DepthLimited)
+    assert isinstance(single, DepthLimited)
     values = {
-        move: sg.expected_value(single, sg.Strategy.from_table(single, {"P1 to move": {move: 1}}))
+        move: expected_value(single, sg.Strategy.from_table(single, {"P1 to move": {move: 1}}))
         for move in OPTIMUM
     }
     rows += [row(f"Fig. 1b: value of {move}", 0, value) for move, value in values.items()]
@@ -99,12 +104,12 @@ def _rps_plus() -> tuple[Rows, dict[str, list[float]]]:
         row(f"{one} P1 loses at most", None, _loss(tree, found), note),
     ]
     ways = {
-        "all pure": sg.all_pure(tree, at=LIMIT, player=1),
-        "biased": sg.biased(blueprint, 1),
+        "all pure": all_pure(tree, at=LIMIT, player=1),
+        "biased": biased_continuations(blueprint, 1),
         "self-generated": sg.self_generated(tree, blueprint, at=LIMIT, count=10),
     }
 
-    def limited(given: sg.Continuations) -> sg.Strategy:
+    def limited(given: Continuations) -> sg.Strategy:
         at_limit = sg.depth_limited(tree, blueprint, at=LIMIT, continuations=given)
         return sg.solve_limited(at_limit).strategy
 
@@ -134,17 +139,17 @@ def _leduc(
     losses: dict[str, list[list[float]]] = {"self-generated": [], "biased": []}
     for player in (0, 1):
         tell("Leduc, self-generated and biased", 0.2 + 0.4 * player)
-        grown: list[sg.LimitedSolution] = []
+        grown: list[LimitedSolution] = []
         sg.self_generated(
             tree, blueprint, at=subgames, player=player, count=count, watch=grown.append
         )
-        theirs = sg.biased(blueprint, 1 - player)
+        theirs = biased_continuations(blueprint, 1 - player)
         limited = partial(sg.depth_limited, tree, blueprint, at=subgames, player=player)
         counts = range(1, len(theirs) + 1)
         biased = [sg.solve_limited(limited(continuations=theirs[:k])) for k in counts]
         for way, solved in (("self-generated", grown), ("biased", biased)):
             best = [
-                sg.best_completion(tree, each.strategy, at=subgames, player=player).value
+                best_completion(tree, each.strategy, at=subgames, player=player).value
                 for each in solved
             ]
             losses[way].append([max(value * (1 - 2 * player) - each, 0.0) for each in best])

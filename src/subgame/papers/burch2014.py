@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import subgame as sg
+from subgame.refine.compact import Compact
 from subgame.refine.gadget_game import gadget_form
 from subgame.refine.gadgets import Gadget
 from subgame.refine.subgame import SequenceSubgame
@@ -54,7 +55,7 @@ class Resolving:
 
     def __init__(
         self,
-        compact: sg.Compact,
+        compact: Compact,
         tree: PublicTree,
         technique: Gadget,
         schedule: Schedule | str,

@@ -24,7 +24,8 @@ import subgame as sg
 from subgame.engines.factory import engine
 from subgame.papers.burch2014 import AT
 from subgame.papers.report import Found, Progress, panel, row, series
-from subgame.refine.decompose import roots_below
+from subgame.refine.compact import Compact
+from subgame.refine.decompose import roots_below, trunk_of
 from subgame.refine.subgame import cut_at_histories
 
 TRUNK, SUBGAME = "dcfr(gamma=5)", "pcfr+"
@@ -41,7 +42,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     marks = {iterations >> k for k in range(1 if quick else 7)}
     found: dict[int, float] = {}
 
-    def watch(t: int, so_far: Callable[[], sg.Compact]) -> None:
+    def watch(t: int, so_far: Callable[[], Compact]) -> None:
         if t in marks:
             whole = so_far().whole(tree, schedule="cfr+", iterations=resolve)
             found[t] = float(sg.exploitability(tree, whole))
@@ -110,12 +111,12 @@ def memory(quick: bool) -> dict[str, dict[str, int]]:
 
 
 def _peaks(game: sg.Game, at: Any) -> dict[str, int]:
-    trunk = sg.trunk_of(game, at)
+    trunk = trunk_of(game, at)
     return {
         "cfr-d": _peak(
             lambda: sg.cfr_d(game, at=at, iterations=1, subgame_iterations=1, keep_subgames=False)
         ),
-        "trunk": _peak(lambda: engine(sg.trunk_of(game, at)).regrets(0)),
+        "trunk": _peak(lambda: engine(trunk_of(game, at)).regrets(0)),
         "subgame": max(
             _peak(partial(cut_at_histories, trunk, top, "one")) for _, top in roots_below(trunk)
         ),

@@ -23,18 +23,21 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
 
 import subgame as sg
-from subgame.errors import NotSavedWarning, read_text, unreadable
+from subgame.errors import NotSavedWarning, unreadable
 from subgame.games.leduc import LeducRanks
 from subgame.papers.burch2014 import AT, Resolving, doubling
 from subgame.papers.report import Found, Progress, panel, row, series
+from subgame.refine.compact import Compact
+from subgame.tree.log import Kind, Log
 
-KEPT = "results kept by --keep"
+FIELDS = ("trunk", "subgame", "exploitability", "resolve", "cpu_seconds")
+KEPT = Kind("reproduction", "subgame reproduce --keep", fields=FIELDS)
 GAME = LeducRanks()
 TRUNK = (500, 2_000, 8_000, 32_000)
 SUBGAME = tuple(doubling(100, 12_800))
@@ -64,18 +67,19 @@ def run(
         most = _affordable(budget)
     cells = {n: counts for n in inner if (counts := [t for t in trunk if t * n <= most])}
     total = sum(n * counts[-1] for n, counts in cells.items())
-    found, spent = _kept(keep, resolve)
-    known = [n for n, counts in cells.items() if all((t, n) in found for t in counts)]
-    done = sum(n * cells[n][-1] for n in known)
-    processes = ProcessPoolExecutor(mp_context=get_context("spawn"))  # the bar is a thread
-    with stopping(processes) as pool:
-        longest = sorted(set(cells) - set(known), key=lambda n: -n * cells[n][-1])
-        jobs = {pool.submit(_line, n, cells[n], resolve, keep): n for n in longest}
-        for job in as_completed(jobs):
-            n, (gaps, spent[n]) = jobs[job], job.result()
-            found |= {(t, n): gap for t, gap in gaps.items()}
-            done += n * cells[n][-1]
-            tell(f"{n:,} subgame iterations are done", done / total)
+    with nullcontext() if keep is None else Log(keep, KEPT, None) as log:
+        found, spent = _kept(log, resolve)
+        known = [n for n, counts in cells.items() if all((t, n) in found for t in counts)]
+        done = sum(n * cells[n][-1] for n in known)
+        processes = ProcessPoolExecutor(mp_context=get_context("spawn"))  # the bar is a thread
+        with stopping(processes) as pool:
+            longest = sorted(set(cells) - set(known), key=lambda n: -n * cells[n][-1])
+            jobs = {pool.submit(_line, n, cells[n], resolve, keep): n for n in longest}
+            for job in as_completed(jobs):
+                n, (gaps, spent[n]) = jobs[job], job.result()
+                found |= {(t, n): gap for t, gap in gaps.items()}
+                done += n * cells[n][-1]
+                tell(f"{n:,} subgame iterations are done", done / total)
     lines = {
         t: {n: found.get((t, n)) for n in inner} for t in trunk if any(t == at for at, _ in found)
     }
@@ -109,21 +113,19 @@ def stopping(pool: ProcessPoolExecutor) -> Iterator[ProcessPoolExecutor]:
             raise
 
 
-def _kept(file: Path | None, resolve: int) -> tuple[dict[tuple[int, int], float], dict[int, float]]:
+def _kept(log: Log | None, resolve: int) -> tuple[dict[tuple[int, int], float], dict[int, float]]:
     """Cells that earlier runs added to a file, and the CPU seconds of each line."""
     found: dict[tuple[int, int], float] = {}
     spent: dict[int, float] = {}
-    if file is None or not file.exists():
-        return found, spent
-    for text in read_text(file, KEPT).splitlines():
+    for cell in [] if log is None else log.records:
         try:
-            cell = json.loads(text)
             if cell["resolve"] == resolve:
                 n, seconds = int(cell["subgame"]), float(cell["cpu_seconds"])
                 found[int(cell["trunk"]), n] = float(cell["exploitability"])
                 spent[n] = max(spent.get(n, 0.0), seconds)
-        except (ValueError, KeyError, TypeError, RecursionError):
-            raise unreadable(file, "is damaged", KEPT) from None
+        except (ValueError, TypeError):
+            assert log is not None
+            raise unreadable(log.path, "is damaged", log.kind.wanted) from None
     return found, spent
 
 
@@ -137,7 +139,7 @@ def _line(
     tree, start = sg.compile(GAME), time.process_time()
     found: dict[int, float] = {}
 
-    def watch(t: int, so_far: Callable[[], sg.Compact]) -> None:
+    def watch(t: int, so_far: Callable[[], Compact]) -> None:
         if t not in counts:
             return
         solving = Resolving(so_far(), tree, sg.Resolve(), "cfr")  # every subgame, for both players
@@ -162,7 +164,7 @@ def _affordable(budget: float) -> int:
     sg.cfr_d(GAME, at=AT, iterations=2, subgame_iterations=10)  # kernels are compiled here
     began = time.process_time()
     compact = sg.cfr_d(GAME, at=AT, iterations=20, subgame_iterations=400)
-    assert isinstance(compact, sg.Compact)
+    assert isinstance(compact, Compact)
     unit = (time.process_time() - began) / (20 * 400)
     solving = Resolving(compact, tree, sg.Resolve(), "cfr")
     solving.advance(RESOLVE // 50)

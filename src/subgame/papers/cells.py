@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from subgame.engines.torch.runtime import load_torch
+from subgame.errors import read_text, unreadable
 from subgame.papers.report import commit, machine, mbb
+from subgame.tree.files import replacing
+from subgame.tree.one_writer import OnlyWriter
+
+KEPT = "cells kept by subgame reproduce --keep"
+MARKS = {"mbb/h", "mean", "0", "1"}
+"""A cell has one of these: its result, or that of a seat."""
 
 
 class Cells:
@@ -18,7 +27,7 @@ class Cells:
         self.file, self.made = file, made
         self.found: dict[str, dict[str, Any]] = {}
         if file is not None and file.exists():
-            self.found = json.loads(file.read_text(encoding="utf-8"))
+            self.found = _read(file)
 
     def lacks(self, key: str) -> list[int]:
         """The seats of a cell that are missing."""
@@ -33,9 +42,33 @@ class Cells:
         self.found[key] = {**found, "made": self.made} if self.made else found
         if self.file is not None:
             self.file.parent.mkdir(parents=True, exist_ok=True)
-            made = self.file.with_suffix(".part")
-            made.write_text(json.dumps(self.found, indent=1), encoding="utf-8")
-            made.replace(self.file)
+            with replacing(self.file) as new:
+                new.write_text(json.dumps(self.found, indent=1), encoding="utf-8")
+
+
+@contextmanager
+def cells_of(file: Path | None, made: str = "") -> Iterator[Cells]:
+    """Cells in a file that only this process writes meanwhile."""
+    if file is None:
+        yield Cells(None, made)
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with OnlyWriter(file):
+        yield Cells(file, made)
+
+
+def _read(file: Path) -> dict[str, dict[str, Any]]:
+    """The cells of a file; another file is refused."""
+    try:
+        found = json.loads(read_text(file, KEPT) or "{}")
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or not all(
+        " | " in name and isinstance(cell, dict) and cell.keys() & MARKS
+        for name, cell in found.items()
+    ):
+        raise unreadable(file, "has other contents", KEPT)
+    return found
 
 
 def cell_of(seats: tuple[float, float], seconds: float) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def action_values(
     where the opponent and chance never lead there.
 
     >>> tree = sg.compile(sg.games.load("coin-toss"))
-    >>> action_values(tree, sg.blueprint(tree, "paper"))["Heads"]
+    >>> action_values(tree, sg.Strategy.published(tree, "paper"))["Heads"]
     {'Sell': 0.5, 'Play': 0.0}
     """
     run, side = engine(tree), tree.players[player]
@@ -106,7 +106,7 @@ def _best(tree: sg.PublicTree, strategy: sg.Strategy) -> float:
 def _with(tree: sg.PublicTree, **guesses: Mapping[str, float]) -> sg.Strategy:
     """The paper's blueprint with other guesses of P2: ``Play={"Heads": 1}``."""
     table = {name.replace("_", " "): dict(guess) for name, guess in guesses.items()}
-    return sg.Strategy.from_table(tree, sg.blueprint(tree, "paper").table() | table)
+    return sg.Strategy.from_table(tree, sg.Strategy.published(tree, "paper").table() | table)
 
 
 def _section_2() -> Rows:
@@ -135,7 +135,7 @@ def _section_2() -> Rows:
 
 def _blueprint() -> Rows:
     tree = sg.compile(sg.games.load("coin-toss"))
-    values = _plays(tree, sg.blueprint(tree, "paper"))
+    values = _plays(tree, sg.Strategy.published(tree, "paper"))
     names = product(("Sell", "Play"), ("Heads", "Tails"))
     return [
         row(f"Fig. 2: {action} from {coin}", paper, values[f"{coin} {action}"])
@@ -144,7 +144,7 @@ def _blueprint() -> Rows:
 
 
 def _refined(tree: sg.PublicTree, technique: sg.Gadget, at: str | list[str] = "Play") -> Refinement:
-    blueprint = sg.blueprint(tree, "paper")
+    blueprint = sg.Strategy.published(tree, "paper")
     return sg.refine(tree, blueprint, at=at, technique=technique, schedule="lp", player=1)
 
 
@@ -155,7 +155,7 @@ def _account(found: Refinement, column: str) -> dict[str, float]:
 
 def _techniques() -> Rows:
     tree = sg.compile(sg.games.load("coin-toss"))
-    before = _best(tree, sg.blueprint(tree, "paper"))
+    before = _best(tree, sg.Strategy.published(tree, "paper"))
     unsafe, resolve = _refined(tree, sg.Unsafe()), _refined(tree, sg.Resolve())
     margin = _refined(tree, sg.Maxmargin())
     pays = _account(resolve, "alternative")
@@ -190,7 +190,7 @@ def _techniques() -> Rows:
 
 def _two_subgames() -> Rows:
     tree = sg.compile(sg.games.load("coin-toss-two"))
-    values = _plays(tree, sg.blueprint(tree, "paper"))
+    values = _plays(tree, sg.Strategy.published(tree, "paper"))
     found = (_refined(tree, sg.ReachResolve(split=each), "Play S1") for each in (True, False))
     split, whole = (list(_account(each, "alternative").values()) for each in found)  # Heads, Tails
     one = _plays(tree, _with(tree, Play_S1={"Tails": 1}))

@@ -49,7 +49,7 @@ from subgame.engines.torch.runtime import load_torch
 from subgame.errors import SubgameError
 from subgame.games.holdem.game import Holdem
 from subgame.papers.brown2017_tables import SMALL, Settings
-from subgame.papers.cells import Cells, made_by
+from subgame.papers.cells import Cells, cells_of, made_by
 from subgame.papers.report import Found, Progress, device, marks, panel, row
 from subgame.play.holdem_agent import HEARD, ITERATIONS, ROOT, TECHNIQUE
 from subgame.refine.depth.continuations import Continuations, biased
@@ -266,16 +266,16 @@ def settings(quick: bool, seed: int) -> Settings:
 
 def run(quick: bool, seed: int, tell: Progress, *, keep: Path | None = None) -> Found:
     """On a GPU; quick: a deck of eight cards, by PyTorch on the CPU."""
-    how, cells = settings(quick, seed), Cells(keep)
-    counts = QUICK_COUNTS if quick else COUNTS
-    complete = all(
-        not cells.lacks(key_of(how, count, name))
-        for c, count in enumerate(counts)
-        for name in ROWS
-        if name not in ONCE or c == 0
-    )
-    if not complete:
-        compute(how, cells, "torch" if quick else device(quick), tell)
+    how, counts = settings(quick, seed), QUICK_COUNTS if quick else COUNTS
+    with cells_of(keep) as cells:
+        complete = all(
+            not cells.lacks(key_of(how, count, name))
+            for c, count in enumerate(counts)
+            for name in ROWS
+            if name not in ONCE or c == 0
+        )
+        if not complete:
+            compute(how, cells, "torch" if quick else device(quick), tell)
     return compared(how, cells)
 
 
@@ -324,8 +324,8 @@ def main(words: list[str] | None = None) -> int:
         print(f"{time.perf_counter() - began:7.1f} s {share:5.0%} {what}", flush=True)
 
     how = settings(given.quick, 0)
-    cells = Cells(given.out / "flop-agent.cells.json", made_by(given.device))
-    compute(how, cells, given.device, tell)
+    with cells_of(given.out / "flop-agent.cells.json", made_by(given.device)) as cells:
+        compute(how, cells, given.device, tell)
     for line in compared(how, cells).rows:
         print(line["quantity"], line["ours"], line["note"], file=sys.stderr)
     return 0

@@ -23,10 +23,11 @@ Notes:
 
 from __future__ import annotations
 
-import json
 import math
 import time
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from multiprocessing import get_context
@@ -40,10 +41,11 @@ from subgame.blueprints.recipe import Recipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
 from subgame.engines.factory import engine
-from subgame.errors import ArgumentError, read_text, unreadable
+from subgame.errors import ArgumentError
 from subgame.games.base import CHANCE
 from subgame.games.holdem.game import BOARD_CARDS, HoldemState
-from subgame.papers.burch2014_fig4 import KEPT, stopping
+from subgame.memory import most_processes
+from subgame.papers.burch2014_fig4 import stopping
 from subgame.papers.report import Found, Progress, marks, panel, row
 from subgame.refine.gadgets import Gadget, GadgetInputs, Maxmargin, Resolve, Unsafe
 from subgame.refine.live.ranges import ReachedRanges
@@ -52,6 +54,7 @@ from subgame.refine.range_subgame import RangeSubgame
 from subgame.refine.solve_gadget import Technique, left, solve_gadget
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits
+from subgame.tree.log import Kind, Log
 
 Floats = NDArray[np.float64]
 TECHNIQUES: dict[str, tuple[Gadget, float, float]] = {
@@ -65,6 +68,8 @@ LARGEST = 1000
 SCHEDULE = "cfr+"
 FULL, QUICK = (2000, 10_000), (6, 200)
 """Subgames and iterations."""
+PROCESS = 2**30
+"""Bytes of a process that refines subgames."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,16 @@ class Settings:
     schedule: str = SCHEDULE
     quick: bool = False
     """A deck of ten cards and a blueprint that is trained for a moment."""
+
+
+KEY = (*Settings.__dataclass_fields__, "k")
+LINES = Kind(
+    "reproduction",
+    "subgame reproduce --keep",
+    fields=KEY,
+    once=KEY,
+    goes_on="Subgames that the file lacks are refined again with it.",
+)
 
 
 @cache
@@ -183,42 +198,35 @@ def run(
             raise ArgumentError(name, f"must be a whole number of at least 1, not {given}.")
     steps = Limits(steps if iterations is None else iterations).iterations or steps
     how = Settings(seed, steps, str(parse(schedule)), quick)
-    done = {k: line for k, line in _kept(keep, how).items() if k < many}
-
-    def put(line: dict[str, Any]) -> None:
-        done[line["k"]] = line
-        if keep is not None:
-            with keep.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({**asdict(how), **line}) + "\n")
-        tell(f"{len(done):,} of {many:,} river subgames are refined", len(done) / many)
-
-    todo = [k for k in range(many) if k not in done]
-    tell(f"{many:,} river subgames, {steps:,} iterations each", len(done) / many)
-    if quick or processes == 1:
-        for k in todo:
-            put(refined(how, k))
-    elif todo:
-        pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
-        with stopping(pool):
-            for job in as_completed([pool.submit(refined, how, k) for k in todo]):
-                put(job.result())
+    with nullcontext() if keep is None else Log(keep, LINES, None) as log:
+        done = {} if log is None else {k: v for k, v in _kept(log, how).items() if k < many}
+        todo = [k for k in range(many) if k not in done]
+        tell(f"{many:,} river subgames, {steps:,} iterations each", len(done) / many)
+        for line in _refined(how, todo, 1 if quick else processes):
+            done[line["k"]] = line
+            if log is not None:
+                log.append([{**asdict(how), **line}])
+            tell(f"{len(done):,} of {many:,} river subgames are refined", len(done) / many)
     return compared(how, [done[k] for k in sorted(done)])
 
 
-def _kept(file: Path | None, how: Settings) -> dict[int, dict[str, Any]]:
+def _refined(how: Settings, todo: Sequence[int], processes: int | None) -> Iterator[dict[str, Any]]:
+    """The lines of these subgames as they are done, by some processes."""
+    if processes == 1 or not todo:
+        yield from (refined(how, k) for k in todo)
+        return
+    many = most_processes(processes, PROCESS)
+    pool = ProcessPoolExecutor(many, mp_context=get_context("spawn"))
+    with stopping(pool):
+        for job in as_completed([pool.submit(refined, how, k) for k in todo]):
+            yield job.result()
+
+
+def _kept(log: Log, how: Settings) -> dict[int, dict[str, Any]]:
     """Subgames that earlier runs with the same settings added to a file."""
-    found, wanted = dict[int, dict[str, Any]](), asdict(how)
-    if file is None or not file.exists():
-        return found
-    for text in read_text(file, KEPT).splitlines():
-        try:
-            line = json.loads(text)
-            same = {name: line.pop(name) for name in wanted} == wanted
-            if same:
-                found[int(line["k"])] = line
-        except (ValueError, KeyError, TypeError, RecursionError):
-            raise unreadable(file, "is damaged", KEPT) from None
-    return found
+    wanted = asdict(how)
+    same = [line for line in log.records if {name: line[name] for name in wanted} == wanted]
+    return {line["k"]: {n: v for n, v in line.items() if n not in wanted} for line in same}
 
 
 def compared(how: Settings, lines: list[dict[str, Any]]) -> Found:

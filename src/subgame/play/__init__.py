@@ -5,7 +5,7 @@
 100
 """
 
-from subgame.play.agent import Agent, Always, Event, Uniform
+from subgame.play.agent import Agent, AgentError, Always, Event, Uniform
 from subgame.play.match import Estimate, Hand, play_hand
 from subgame.play.named import load_agent as load
 from subgame.play.running import MatchResult, match
@@ -14,6 +14,7 @@ from subgame.play.strategies import StrategyAgent, Translated
 
 __all__ = [
     "Agent",
+    "AgentError",
     "Always",
     "Estimate",
     "Event",

@@ -10,19 +10,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from random import Random
-from typing import NamedTuple
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import ArgumentError
+from subgame.errors import ArgumentError, SubgameError
 from subgame.games.actions import of_kind
 from subgame.games.base import State
 
 Floats = NDArray[np.float64]
+Asked, Answer = ParamSpec("Asked"), TypeVar("Answer")
 
 
 class Event(NamedTuple):
@@ -38,6 +39,10 @@ class Policy(NamedTuple):
 
     actions: tuple[str, ...]
     probabilities: Floats  # [infoset, action]
+
+
+class AgentError(SubgameError):
+    """An agent raised an exception, its `__cause__`; the message says which agent and where."""
 
 
 class Agent(ABC):
@@ -134,6 +139,52 @@ class Always(Agent):
 
     def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
         return Policy((of_kind(self.name, legal),), np.ones((len(infosets), 1)))
+
+
+def asked(
+    agent: Agent,
+    hand: int,
+    decision: int,
+    call: Callable[Asked, Answer],
+    *args: Asked.args,
+    **options: Asked.kwargs,
+) -> Answer:
+    """What an agent answers to a call in a hand; its exceptions become an `AgentError`.
+
+    `decision` counts the agent's own decisions in the hand, from 1. Players elsewhere have errors
+    of their own.
+
+    >>> asked(Uniform(), 7, 1, Uniform().act, "K", ())
+    Traceback (most recent call last):
+    subgame.play.agent.AgentError: The agent 'uniform' failed in hand 7, decision 1 (act at 'K'): \
+ZeroDivisionError: division by zero.
+    """
+    try:
+        return call(*args, **options)
+    except MemoryError:
+        raise
+    except Exception as error:
+        if isinstance(error, AgentError) or isinstance(agent, Watcher):
+            raise
+        what = getattr(call, "__name__", "call")
+        where = f"{what} at '{args[0]}'" if args and isinstance(args[0], str) else what
+        said = str(error).strip().rstrip(".")
+        why = said if isinstance(error, SubgameError) else f"{type(error).__name__}: {said}"
+        raise AgentError(
+            f"The agent '{agent.name or type(agent).__name__}' failed in hand {hand}, decision "
+            f"{decision} ({where:.200}): {why.rstrip(': ')}."
+        ) from error
+
+
+def decided(agent: Agent, hand: int, decision: int, infoset: str, legal: Sequence[str]) -> str:
+    """What an agent does at an information state; see `asked`."""
+    action = asked(agent, hand, decision, agent.act, infoset, legal)
+    if not isinstance(action, str):
+        raise AgentError(
+            f"The agent '{agent.name or type(agent).__name__}' answered {action!r:.80} in hand "
+            f"{hand}, decision {decision}; an action is a text, here one of {', '.join(legal)}."
+        )
+    return action
 
 
 def thresholded(probabilities: Floats, least: float) -> Floats:

@@ -321,7 +321,7 @@ def value_function(game: Game, agent: Agent) -> ValueFunction:
     """
     for name in ("strategy", "blueprint"):
         strategy = getattr(agent, name, None)
-        if isinstance(strategy, Strategy) and strategy.tree.game == str(game):
+        if isinstance(strategy, Strategy) and strategy.tree.game_name == str(game):
             return SelfPlay(strategy)
     if isinstance(game, Holdem):
         return CheckDown()

@@ -15,7 +15,7 @@ from typing import Any
 
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game
-from subgame.play.agent import Agent, Event, Watcher
+from subgame.play.agent import Agent, Event, Watcher, asked, decided
 
 Z95 = 1.959963984540054
 """A 95 % interval is this many standard errors to either side."""
@@ -68,9 +68,11 @@ def mixed_seed(*numbers: int) -> int:
 def play_hand(
     game: Game, agents: Sequence[Agent], number: int, seed: int = 0, duplicate: bool = False
 ) -> Hand:
-    """Play one hand; agents change seats from hand to hand.
+    """Play hand `number` of a match. Agents change seats from hand to hand.
 
-    In a duplicate match hands 2k and 2k + 1 have the same deal with the seats exchanged.
+    The first agent is player 0 in hands of even number, and player 1 in those of odd number;
+    `Hand.seats` says it, and `Hand.won` is what the first agent wins. In a duplicate match hands 2k
+    and 2k + 1 have the same deal with the seats exchanged.
 
     >>> import subgame as sg
     >>> from subgame.play.agent import Uniform
@@ -83,7 +85,8 @@ def play_hand(
     deal = number // 2 if duplicate else number
     chance = Random(mixed_seed(seed, deal, 0))
     for seat, agent in enumerate(seated):
-        agent.begin(seat, mixed_seed(seed, number, 1 + seat))
+        asked(agent, number, 1, agent.begin, seat, mixed_seed(seed, number, 1 + seat))
+    decisions = [1, 1]
     state, moves = game.new_initial_state(), []
     watching = [agent for agent in seated if isinstance(agent, Watcher)]
     while (player := state.current_player()) != TERMINAL:
@@ -91,7 +94,9 @@ def play_hand(
             action = state.sample_chance(chance)
         else:
             agent, legal = seated[player], state.legal_actions()
-            action = agent.act(state.information_state(player) or "", legal)
+            infoset = state.information_state(player) or ""
+            action = decided(agent, number, decisions[player], infoset, legal)
+            decisions[player] += 1
             if action not in legal and not state.allows(action):
                 raise SubgameError(
                     f"The agent '{agent.name}' did '{action}' in hand {number}, which is not "
@@ -100,8 +105,8 @@ def play_hand(
         moves.append((player, action))
         if state.is_public(action):
             event = Event(player, action)
-            for agent in seated:
-                agent.observe(event)
+            for agent, at in zip(seated, decisions, strict=True):
+                asked(agent, number, at, agent.observe, event)
         state = state.child(action)
         for watcher in watching:
             watcher.watch(number, state)

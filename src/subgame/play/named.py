@@ -201,7 +201,7 @@ def stored_agent(game: Game, path: str | Path) -> Agent:
 
 def _playing(game: Game, strategy: Strategy, name: str) -> Agent:
     own = kind_of(strategy.tree).start().game
-    if strategy.tree.game == str(game):
+    if strategy.tree.game_name == str(game):
         return StrategyAgent(strategy, name)
     assert isinstance(own, BettingGame)
     assert isinstance(game, BettingGame)
@@ -232,7 +232,7 @@ def known_strategy(tree: PublicTree, agent: Agent) -> Strategy | None:
             probs[p][cells[held]] = 0.0
             for k, action in enumerate(policy.actions):
                 if action not in legal:
-                    raise SubgameError(f"The tree of {tree.game} has no action '{action}'.")
+                    raise SubgameError(f"The tree of {tree.game_name} has no action '{action}'.")
                 probs[p][cells[held, legal.index(action)]] += policy.probabilities[:, k]
     return Strategy(tree, probs)
 

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from subgame import games
 from subgame.errors import ArgumentError, SubgameError
 from subgame.games.base import Game
-from subgame.play.agent import Agent, Watcher
+from subgame.play.agent import Agent, AgentError, Watcher
 from subgame.play.aivat import Aivat, is_known, value_function
 from subgame.play.breakdown import Group, by_line, by_street
-from subgame.play.log import Log
+from subgame.play.log import match_log
 from subgame.play.match import Estimate, Hand, observations, play_hand
 from subgame.play.named import AgentOptions, named_agents
 from subgame.show.frames import data_frame
 from subgame.solve.limits import check_seed
+from subgame.solve.workers import result_in
 
 CHUNK = 500
 """Hands that a worker plays before it reports."""
@@ -90,6 +92,25 @@ class MatchResult:
         )
 
 
+class Chunk(NamedTuple):
+    """Hands that were played, and the error that ended them."""
+
+    hands: list[Hand]
+    error: SubgameError | None = None
+    trace: str = ""
+    """Where it was raised, which is lost on the way from another process."""
+
+    def failure(self, log: str | Path | None, kept: int) -> SubgameError:
+        """The error, with its cause; it says what the log has."""
+        error = self.error
+        assert error is not None
+        cause = error.__cause__ or RuntimeError(f"in another process:\n\n{self.trace}")
+        if isinstance(error, AgentError) and log is not None:
+            error = AgentError(f"{error} {log} has the {kept:,} hands that were played.")
+        error.__cause__ = cause if isinstance(error, AgentError) else error.__cause__
+        return error
+
+
 @dataclass(frozen=True)
 class Task:
     """What a worker is told: the game, the agents, and how hands are dealt."""
@@ -108,10 +129,16 @@ class Task:
         game = games.load(self.game) if isinstance(self.game, str) else self.game
         return game, named_agents(game, self.agents, self.options)
 
-    def play(self, numbers: Sequence[int]) -> list[Hand]:
-        """Play the hands of these numbers."""
+    def play(self, numbers: Sequence[int]) -> Chunk:
+        """Play the hands of these numbers, up to the first that fails."""
         game, agents = self.seated()
-        return [play_hand(game, agents, number, self.seed, self.duplicate) for number in numbers]
+        hands = list[Hand]()
+        for number in numbers:
+            try:
+                hands.append(play_hand(game, agents, number, self.seed, self.duplicate))
+            except SubgameError as error:
+                return Chunk(hands, error, "".join(traceback.format_exception(error)))
+        return Chunk(hands)
 
 
 @lru_cache(maxsize=4)
@@ -172,22 +199,26 @@ def match(
         book = None
         if log is not None:
             head = {"game": str(rules), "agents": list(names), "seed": seed, "duplicate": duplicate}
-            book = Log(log, head)
+            book = match_log(log, head)
             stack.callback(book.close)
             kept = {hand.number: hand for hand in map(Hand.of, book.records)}
         left = [number for number in range(hands) if number not in kept]
         chunks = [left[at : at + CHUNK] for at in range(0, len(left), CHUNK)]
+        failed: Chunk | None = None
         played = (
             _parallel(executor, task, chunks)
             if executor
             else _serial(replace(task, game=rules, agents=seated), left)
         )
-        for some in played:
-            kept |= {hand.number: hand for hand in some}
+        for chunk in played:
+            kept |= {hand.number: hand for hand in chunk.hands}
             if book is not None:
-                book.append(hand.record() for hand in some)
+                book.append(hand.record() for hand in chunk.hands)
             if progress is not None:
                 progress(len(kept), hands)
+            failed = failed or (chunk if chunk.error is not None else None)
+        if failed is not None:
+            raise failed.failure(log, len(kept))
     whole = [kept[number] for number in range(hands)]
     found = result_of(rules, names, whole, duplicate)
     less = _without_luck(rules, seated, whole, duplicate) if aivat else None
@@ -195,17 +226,21 @@ def match(
     return replace(found, seconds=seconds, log=kept_at, aivat=less)
 
 
-def _serial(task: Task, numbers: Sequence[int]) -> Iterable[list[Hand]]:
+def _serial(task: Task, numbers: Sequence[int]) -> Iterable[Chunk]:
     """One hand after another; each is in the log before the next one begins."""
     for number in numbers:
-        yield task.play([number])
+        chunk = task.play([number])
+        yield chunk
+        if chunk.error is not None:
+            return
 
 
-def _parallel(
-    executor: Executor, task: Task, chunks: Sequence[Sequence[int]]
-) -> Iterable[list[Hand]]:
-    """Chunks as they are finished, with a bounded number of them waiting."""
-    waiting: set[Future[list[Hand]]] = set()
+def _parallel(executor: Executor, task: Task, chunks: Sequence[Sequence[int]]) -> Iterable[Chunk]:
+    """Chunks as they are finished, with a bounded number of them waiting.
+
+    After an error no new ones begin; those that are being played are still counted.
+    """
+    waiting: set[Future[Chunk]] = set()
     todo = iter(chunks)
     most = IN_FLIGHT * (getattr(executor, "_max_workers", None) or 8)
     while True:
@@ -215,7 +250,11 @@ def _parallel(
             return
         done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
         for future in done:
-            yield future.result()
+            played = result_in(future)
+            yield played
+            if played.error is not None:
+                todo = iter(())
+                waiting = {other for other in waiting if not other.cancel()}
 
 
 def _without_luck(

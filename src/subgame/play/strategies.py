@@ -42,7 +42,7 @@ class StrategyAgent(Mixed):
             except KeyError:
                 raise SubgameError(
                     f"The strategy of '{self.name}' has no infoset '{infoset}' of player "
-                    f"{self.seat}; it was made for {self.strategy.tree.game}."
+                    f"{self.seat}; it was made for {self.strategy.tree.game_name}."
                 ) from None
             found = actions, list(accumulate(self.strategy.probs[self.seat][at].tolist()))
             known[infoset] = found

@@ -8,31 +8,31 @@ play reaches it, by the re-solving gadget.
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from subgame.engines.arrays import Floats, Ints, normalise
-from subgame.engines.contract import Mode, SequenceEngine
+from subgame.engines.contract import Mode
 from subgame.engines.factory import engine
-from subgame.errors import DAMAGED, SubgameError, brief, did_you_mean
-from subgame.games.base import Game, State
+from subgame.errors import SubgameError, brief
+from subgame.games.base import Game
+from subgame.refine.compact import Compact, ReconstructOptions, Tensors
 from subgame.refine.decompose_ranges import fresh_values
-from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
+from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.kinds import kind_of
-from subgame.refine.solve_gadget import Solving, inside, solve_gadget
-from subgame.refine.subgame import SequenceSubgame, cut_at_histories
+from subgame.refine.solve_gadget import Solving, inside
+from subgame.refine.subgame import At, SequenceSubgame, Subgame, cut_at_histories, roots_at
 from subgame.solve.evaluate import exploitability
 from subgame.solve.limits import check_count
+from subgame.solve.options import with_options
 from subgame.solve.schedule import CFR, Schedule, parse
 from subgame.solve.solver import whole_solves
-from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
 from subgame.tree.parts import both, embed, places
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.form import assemble, form_of
@@ -40,23 +40,24 @@ from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 from subgame.tree.sequence.walk import FRONTIER, walk
 from subgame.tree.strategy import Strategy
 
-if TYPE_CHECKING:
-    from subgame.refine.decompose_ranges import RangeCompact
 
-FORMAT = "subgame-compact-1"
+def trunk_of(game: Game | PublicTree, at: At) -> SequenceTree:
+    """The tree of a game down to a frontier, which is what `cut` takes.
 
-
-def trunk_of(game: Game, at: str | Callable[[State], bool]) -> SequenceTree:
-    """The tree of a game down to a frontier that the game names, or that a function tells."""
-    if isinstance(at, str):
-        frontiers = game.frontiers()
-        if at not in frontiers:
-            raise did_you_mean(f"frontier of {game}", at, frontiers)
-        at = frontiers[at]
-    tree = assemble(form_of(walk(game, stop=at)))
-    if not (tree.histories and (tree.histories.player == FRONTIER).any()):
-        raise SubgameError(f"{game} has no history at that frontier.")
-    return tree
+    At a frontier that the game names, or that a function tells, the walk stops. To know the others
+    (``"depth 2"``, ``"after chance"``, public states) the whole game is walked first.
+    """
+    tree = None if isinstance(game, Game) else sequence_tree(game)
+    rules = game if isinstance(game, Game) else sequence_tree(game).walked.game
+    stop = rules.frontiers().get(at) if isinstance(at, str) else at if callable(at) else None
+    if stop is not None:
+        histories = walk(rules, stop=stop)
+    else:
+        tree = tree or assemble(form_of(walk(rules)))
+        histories = tree.walked.down_to(np.concatenate([top for _, top in roots_at(tree, at)]))
+    if histories.player[0] == FRONTIER or not (histories.player == FRONTIER).any():
+        raise SubgameError(f"{rules} has no trunk above that frontier, or nothing below it.")
+    return assemble(form_of(histories))
 
 
 def roots_below(trunk: SequenceTree) -> list[tuple[str, Ints]]:
@@ -67,43 +68,28 @@ def roots_below(trunk: SequenceTree) -> list[tuple[str, Ints]]:
     return [(trunk.node_names[n], ends[h.node[ends] == n]) for n in nodes]
 
 
-class Reconstruction(NamedTuple):
-    """A subgame's strategy, solved again from what was kept."""
-
-    subgame: SequenceSubgame
-    sigma: tuple[Floats, Floats]  # [q] both players, over the subgame's tree
-    gaps: tuple[float, float]  # exploitability of each re-solving game, eps_R
-
-    def __repr__(self) -> str:
-        return brief(self)
-
-
 @dataclass(frozen=True, eq=False)
-class Compact:
-    """A strategy kept as its trunk and the counterfactual values at the roots of its subgames."""
+class SequenceCompact(Compact):
+    """What is kept of a strategy of a sequence tree."""
 
     __repr__ = brief
 
-    trunk: SequenceTree
-    strategy: Strategy
-    """Over the trunk."""
     values: tuple[tuple[Floats, Floats], ...]
     """Per subgame and player, [s]: counterfactual (best-response) values, unnormalised."""
-    notes: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def nbytes(self) -> int:
-        """Bytes of what is kept: the trunk's probabilities and the root values."""
-        kept = [*self.strategy.probs, *(v for pair in self.values for v in pair)]
-        return sum(array.nbytes for array in kept)
+    def trunk(self) -> SequenceTree:
+        return sequence_tree(self.strategy.tree)
 
-    def subgames(self) -> Iterator[SequenceSubgame]:
-        """Each subgame in turn, compiled anew and dropped when the next one is asked for."""
-        for name, top in roots_below(self.trunk):
-            yield cut_at_histories(self.trunk, top, name)
+    def names(self) -> list[str]:
+        return [name for name, _ in roots_below(self.trunk)]
 
-    def inputs(self, k: int, subgame: SequenceSubgame, opponent: int) -> GadgetInputs:
-        """What a gadget on subgame number `k` is told: the trunk's reaches, the values kept."""
+    def subgame(self, k: int) -> SequenceSubgame:
+        name, top = roots_below(self.trunk)[k]
+        return cut_at_histories(self.trunk, top, name)
+
+    def inputs(self, k: int, subgame: Subgame, opponent: int) -> GadgetInputs:
+        assert isinstance(subgame, SequenceSubgame)
         run, o = engine(self.trunk), opponent
         one, two = (run.plan(p, self.strategy.probs[p])[subgame.sequence[p]] for p in (1 - o, o))
         weight = subgame.weight(o, one)
@@ -114,110 +100,70 @@ class Compact:
         kept = normalise(self.values[k][o], weight)
         return GadgetInputs(o, one, two, weight, kept, kept)
 
-    @whole_solves()
-    def reconstruct(
-        self,
-        subgame: SequenceSubgame | str,
-        *,
-        technique: Gadget | None = None,
-        schedule: Schedule | str = "cfr+",
-        iterations: int | None = None,
-        seconds: float | None = None,
-        gap: float | None = None,
-    ) -> Reconstruction:
-        """Re-solve one subgame for both players from the trunk and the root values."""
-        names, tops = zip(*roots_below(self.trunk), strict=True)
-        name = subgame if isinstance(subgame, str) else subgame.name
-        if name not in names:
-            raise did_you_mean("subgame", name, names)
-        k = names.index(name)
-        if isinstance(subgame, str):
-            subgame = cut_at_histories(self.trunk, tops[k], name)
-        solving = Solving(schedule, iterations, seconds, gap)
-        how = solving.technique(technique or Resolve(), subgame.tree)
-        sigma, gaps = [np.ones(side.num_sequences) for side in subgame.tree.players], [0.0, 0.0]
-        for p, side in enumerate(subgame.tree.players):
-            inputs = self.inputs(k, subgame, 1 - p)
-            if side.names:
-                found = solve_gadget(how, subgame, inputs)
-                sigma[p], gaps[p] = found.sigma[p], float(found.result.exploitability)
-        return Reconstruction(subgame, (sigma[0], sigma[1]), (gaps[0], gaps[1]))
+    def solving(self, options: ReconstructOptions) -> tuple[Gadget, Solving]:
+        gadget, solving = super().solving(options)  # the schedule of the paper's experiments
+        return gadget, replace(solving, schedule=solving.schedule or "cfr+")
 
+    @with_options(ReconstructOptions)
     @whole_solves()
-    def whole(self, tree: PublicTree, **options: Any) -> Strategy:
+    def whole(self, tree: PublicTree, **options: Unpack[ReconstructOptions]) -> Strategy:
         """Reconstruct every subgame and lay the result over the whole game's tree."""
         probs = both(lambda p: np.ones(tree.players[p].num_sequences))
-        found = [(sub.tree, self.reconstruct(sub, **options).sigma) for sub in self.subgames()]
-        for part, sigma in [(self.trunk, self.strategy.probs), *found]:
+        solved = [(sub.tree, self.reconstruct(sub, **options).sigma) for sub in self.subgames()]
+        for part, sigma in [(self.trunk, self.strategy.probs), *solved]:
             for p in (0, 1):
                 embed(sigma[p], places(part.players[p], tree.players[p]), probs[p])
         return Strategy(tree, probs)
 
-    def error_bound(self, subgame: SequenceSubgame, epsilon_s: float, epsilon_r: float) -> float:
-        """Burch et al. 2014, Theorem 3: re-solving adds at most (|I_R| - 1) eps_S + eps_R.
-
-        |I_R| is the number of root infosets of both players, eps_S the exploitability of the
-        strategy that was forgotten, eps_R that of the new one in the re-solving game.
-        """
-        roots = sum(len(player.slots) for player in subgame.tree.players)
-        return (roots - 1) * epsilon_s + epsilon_r
-
-    def save(self, path: str | Path) -> None:
-        """Write trunk strategy and root values to a safetensors file."""
-        tensors = {f"trunk{p}": np.ascontiguousarray(a) for p, a in enumerate(self.strategy.probs)}
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        out = {f"trunk{p}": array for p, array in enumerate(self.strategy.probs)}
         for k, pair in enumerate(self.values):
-            tensors |= {f"values{p}.{k}": np.ascontiguousarray(v) for p, v in enumerate(pair)}
-        state = {"notes": json.dumps(self.notes), "subgames": str(len(self.values))}
-        write_tensors(Path(path), tensors, describe(self.trunk, FORMAT) | state)
+            out |= {f"values{p}.{k}": values for p, values in enumerate(pair)}
+        return out
 
     @classmethod
-    def load(cls, path: str | Path, trunk: SequenceTree) -> Compact:
-        """Read what `save` wrote, for the trunk that `trunk_of` gives."""
-        header, tensors = read_tensors(path, "what Compact.save has saved")
-        check_made_for(path, header, trunk, FORMAT)
-        try:
-            values = tuple(
-                (tensors[f"values0.{k}"], tensors[f"values1.{k}"])
-                for k in range(int(header["subgames"]))
-            )
-            strategy = Strategy(trunk, (tensors["trunk0"], tensors["trunk1"]))
-            notes = json.loads(header["notes"])
-        except DAMAGED as error:
-            why = f" {error}" if isinstance(error, SubgameError) else ""
-            raise SubgameError(f"{path} is damaged.{why}") from None
-        subgames = len(roots_below(trunk))
+    def of_tensors(
+        cls, tree: SequenceTree, count: int, tensors: Tensors, notes: dict[str, Any]
+    ) -> SequenceCompact:
+        values = tuple((tensors[f"values0.{k}"], tensors[f"values1.{k}"]) for k in range(count))
+        subgames = len(roots_below(tree))
         sound = all(v.ndim == 1 and np.isfinite(v).all() for pair in values for v in pair)
         if len(values) != subgames or not sound:
-            raise SubgameError(
-                f"{path} is damaged. It lacks values of some of {subgames} subgames."
-            )
-        return cls(trunk, strategy, values, notes)
+            raise SubgameError(f"It lacks values of some of {subgames} subgames.")
+        strategy = Strategy(tree, (tensors["trunk0"], tensors["trunk1"]))
+        return cls(strategy, values, notes)
 
 
-def compact(tree: PublicTree, strategy: Strategy, *, at: str | Callable[[State], bool]) -> Compact:
+def compact(tree: PublicTree, strategy: Strategy, *, at: At) -> Compact:
     """Forget a solved strategy below a frontier, keeping what re-solving needs.
 
     The values kept are counterfactual best-response values against the strategy, so that a
     re-solved subgame lets neither player gain (Burch et al. 2014, Theorem 1).
     """
-    trunk = trunk_of(sequence_tree(tree).walked.game, at)
-    out = Compact(trunk, Strategy(trunk, inside(strategy, trunk)), ())
+    values = kind_of(tree).compacted(strategy, at)
+    notes = {"exploitability": float(exploitability(tree, strategy))}
+    return replace(values, notes=notes)
+
+
+def compact_histories(tree: SequenceTree, strategy: Strategy, at: At) -> SequenceCompact:
+    """What `compact` keeps of a strategy of a sequence tree."""
+    trunk = trunk_of(tree, at)
+    out = SequenceCompact(Strategy(trunk, inside(strategy, trunk)), ())
     run, values = engine(trunk), []
     plans = [run.plan(p, out.strategy.probs[p]) for p in (0, 1)]
-    for subgame in out.subgames():
+    for subgame in map(out.subgame, range(len(out.names()))):
         local, sigma = engine(subgame.tree), inside(strategy, subgame.tree)
         below = [local.plan(p, sigma[p], plans[p][subgame.sequence[p]]) for p in (0, 1)]
         one, two = (local.respond(o, below[1 - o]).roots.ravel() for o in (0, 1))
         values.append((one, two))
-    notes = {"exploitability": float(exploitability(tree, strategy))}
-    return Compact(trunk, out.strategy, tuple(values), notes)
+    return replace(out, values=tuple(values))
 
 
 @dataclass(frozen=True, eq=False)
 class CfrD:
     """CFR-D, as `cfr_d` was asked for it."""
 
-    at: str | Callable[[State], bool]
+    at: At
     iterations: int
     subgame_iterations: int
     schedule: Schedule
@@ -242,7 +188,7 @@ class CfrD:
 def cfr_d(
     game: Game | PublicTree,
     *,
-    at: str | Callable[[State], bool],
+    at: At,
     iterations: int = 1000,
     subgame_iterations: int = 100,
     schedule: Schedule | str | None = None,
@@ -251,7 +197,7 @@ def cfr_d(
     device: str | None = None,
     progress: Callable[[int, int], None] | None = None,
     watch: Callable[[int, Callable[[], Compact]], None] | None = None,
-) -> Compact | RangeCompact:
+) -> Compact:
     """CFR-D (Burch et al. 2014): solve a game while holding its trunk and one subgame's strategy.
 
     On each of `iterations` the subgames are solved one after the other under the current trunk
@@ -259,7 +205,7 @@ def cfr_d(
     the trunk, and the solutions are thrown away; only the average root values stay. With
     ``keep_subgames=False`` the subgames' rules are compiled anew each time as well, so that peak
     memory is really that of the trunk and one subgame; that is slow. `watch` is called after each
-    iteration with a function that gives the result so far.
+    iteration with a function that gives the result so far. `at` is a frontier, as `cut` takes it.
 
     The trunk of a hold'em tree is its first street, so `at` is such as ``"after the turn"``. All
     boards and ways out of it are solved together, on any `device`.
@@ -278,10 +224,10 @@ def cfr_d(
     return cfr_d_histories(game, how) if isinstance(game, Game) else kind_of(game).decomposed(how)
 
 
-def cfr_d_histories(game: Game, how: CfrD) -> Compact:
+def cfr_d_histories(game: Game | SequenceTree, how: CfrD) -> SequenceCompact:
     """CFR-D on the histories of a game, one subgame at a time."""
     trunk, plan, keep_subgames = trunk_of(game, how.at), how.schedule, how.keep_subgames
-    roots, run = roots_below(trunk), cast(SequenceEngine, engine(trunk))
+    roots, run = roots_below(trunk), engine(trunk)
     pair = both(lambda p: run.regrets(p, predictive=plan.predictive))
     kept: list[list[Any]] = [[0.0, 0.0] for _ in roots]
     store: dict[int, SequenceSubgame] = {}
@@ -289,10 +235,10 @@ def cfr_d_histories(game: Game, how: CfrD) -> Compact:
     at_root = (run.roots(0), run.roots(1))
     began = time.perf_counter()
 
-    def result(t: int) -> Compact:
+    def result(t: int) -> SequenceCompact:
         probs = both(lambda p: run.behaviour(p, pair[p].average))
         values = tuple((a / total, b / total) for a, b in kept)
-        return Compact(trunk, Strategy(trunk, probs), values, how.notes(t, began))
+        return SequenceCompact(Strategy(trunk, probs), values, how.notes(t, began))
 
     for t in range(1, how.iterations + 1):
         rates = run.rates(plan.discounts(t, 2), t)

@@ -250,7 +250,7 @@ def Resolve(**options: Any) -> Gadget:
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("coin-toss"))
-    >>> blueprint = sg.blueprint(tree, "paper")
+    >>> blueprint = sg.Strategy.published(tree, "paper")
     >>> found = sg.refine(tree, blueprint, at="Play", technique=Resolve(), schedule="lp", player=1)
     >>> found.margin > -1e-9
     True
@@ -263,7 +263,7 @@ def Maxmargin(**options: Any) -> Gadget:
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("coin-toss"))
-    >>> rough, best = sg.blueprint(tree, "paper"), Maxmargin()
+    >>> rough, best = sg.Strategy.published(tree, "paper"), Maxmargin()
     >>> found = sg.refine(tree, rough, at="Play", technique=best, schedule="lp", player=1)
     >>> round(found.strategy["Play"]["Heads"], 6)  # Appendix A
     0.625

@@ -19,8 +19,8 @@ from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.sequence.tree import SequenceTree
 
 if TYPE_CHECKING:
-    from subgame.refine.decompose import CfrD, Compact
-    from subgame.refine.decompose_ranges import RangeCompact
+    from subgame.refine.compact import Compact
+    from subgame.refine.decompose import CfrD
     from subgame.refine.depth.limit import DepthLimited, Limit
     from subgame.refine.depth.play import Play, Played
     from subgame.refine.depth.ranges import RangeLimit
@@ -49,8 +49,8 @@ class SequenceKind:
         known = ", ".join(repr(name) for name in (*frontiers, "depth 1", "after chance"))
         raise ArgumentError(
             "at",
-            f"is missing. Say where the subgames of {self.tree.game} start: {known} or a public "
-            "state.",
+            f"is missing. Say where the subgames of {self.tree.game_name} start: {known} or a "
+            "public state.",
         )
 
     def schedule(self, gadget: Gadget) -> str:
@@ -102,7 +102,20 @@ class SequenceKind:
         """A trunk and the values at the roots of its subgames, for `cfr_d`."""
         from subgame.refine.decompose import cfr_d_histories
 
-        return cfr_d_histories(self.tree.walked.game, how)
+        return cfr_d_histories(self.tree, how)
+
+    def compacted(self, strategy: Strategy, at: At) -> Compact:
+        """What is kept of a strategy, for `compact`."""
+        from subgame.refine.decompose import compact_histories
+
+        return compact_histories(self.tree, strategy, at)
+
+    @property
+    def compact(self) -> type[Compact]:
+        """What reads files of decompositions, for `Compact.load`."""
+        from subgame.refine.decompose import SequenceCompact
+
+        return SequenceCompact
 
 
 @dataclass(frozen=True)
@@ -149,10 +162,21 @@ class RangeKind:
 
         return play_ranges(self.tree, play)
 
-    def decomposed(self, how: CfrD) -> RangeCompact:
+    def decomposed(self, how: CfrD) -> Compact:
         from subgame.refine.decompose_ranges import cfr_d_ranges
 
         return cfr_d_ranges(self.tree, how)
+
+    def compacted(self, strategy: Strategy, at: At) -> Compact:
+        from subgame.refine.decompose_ranges import compact_ranges
+
+        return compact_ranges(self.tree, strategy, at)
+
+    @property
+    def compact(self) -> type[Compact]:
+        from subgame.refine.decompose_ranges import RangeCompact
+
+        return RangeCompact
 
 
 @singledispatch
@@ -176,8 +200,8 @@ kind_of.register(SequenceTree, SequenceKind)
 def _(tree: RangeTree) -> RangeKind:
     if tree.not_plain:
         raise SubgameError(
-            f"{tree.game} {tree.not_plain}; safe subgame solving, nested and depth-limited solving "
-            "and CFR-D need a zero-sum game in which both players may choose everywhere. Solve it "
-            "as a whole instead (sg.solve, subgame endgame)."
+            f"{tree.game_name} {tree.not_plain}; safe subgame solving, nested and depth-limited "
+            "solving and CFR-D need a zero-sum game in which both players may choose everywhere. "
+            "Solve it as a whole instead (sg.solve, subgame endgame)."
         )
     return RangeKind(tree)

@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.abstraction.blueprint import Blueprint
 from subgame.engines.arrays import normalise
-from subgame.engines.contract import Mode, RangeEngine
+from subgame.engines.contract import Mode
 from subgame.engines.rounding import WIDTH
 from subgame.engines.torch.batch import RangeBatch, room
 from subgame.engines.torch.blocks import Blocks
@@ -112,8 +112,9 @@ class LastStreet:
             boards = -(-units // many)
         if (needed := self._needed(boards)) > limit:
             raise MemoryLimitError(
-                f"The subgames of {self.blueprint.tree.game} need at least {human_bytes(needed)} "
-                f"on {self.run.device}, and only {human_bytes(limit)} are free."
+                f"The subgames of {self.blueprint.tree.game_name} need at least "
+                f"{human_bytes(needed)} on {self.run.device}, and only "
+                f"{human_bytes(limit)} are free."
             )
         return boards, needed
 
@@ -176,7 +177,7 @@ class LastStreet:
             if gadget.gifts == "estimated"
             else self._trunk_cbv
         )
-        run, none = cast(RangeEngine, self.run), np.zeros_like(self.blueprint.reach[self.o])
+        run, none = self.run, np.zeros_like(self.blueprint.reach[self.o])
         found = carried_gifts(
             run, streets, gadget, self.o, self.rows[self.p], values, none[:, None]
         )

@@ -139,7 +139,7 @@ def carried_gifts(
     """
     if gadget.gifts == "none":
         return [np.broadcast_to(np.zeros(1), tuple(each.shape)) for each in values]
-    out, tree = list[Floats](), cast(RangeTree, run.tree)
+    out, tree = list[Floats](), run.tree
     for s, street in enumerate(streets):
         if s > 0:
             entry = as_numpy(entered_gifts(run, gadget, o, entry, s))
@@ -165,7 +165,7 @@ def entered_gifts(run: RangeEngine, gadget: Gadget, o: int, entry: Floats, s: in
     if gadget.split:
         return found
     # In units of the whole game: a board is only one of many.
-    weights = cast(RangeTree, run.tree).units.dealt[s].weight[:, None]
+    weights = run.tree.units.dealt[s].weight[:, None]
     return found / (weights if isinstance(found, np.ndarray) else found.new_tensor(weights))
 
 

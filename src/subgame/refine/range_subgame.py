@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from subgame.engines.arrays import Floats, Ints, as_numpy
+from subgame.engines.factory import engine
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.isomorphism import hand_permutations
@@ -26,11 +27,10 @@ from subgame.refine.subgame import Subgame
 from subgame.tree import parts
 from subgame.tree.ranges.betting_tree import decisions
 from subgame.tree.ranges.find import places
-from subgame.tree.ranges.tree import RangeTree, compile_range_tree
+from subgame.tree.ranges.tree import RangeTree, compile_range_tree, range_tree
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
-    from subgame.engines.contract import RangeEngine
     from subgame.refine.gadgets import Gadget, GadgetInputs
     from subgame.refine.payoffs import Trunk
 
@@ -59,7 +59,7 @@ class RangeSubgame(Subgame):
         """The subgame from a public state on."""
         if spot == Spot(0, whole.holdem.start()):
             return cls(whole, "root", whole, spot)
-        return cls(whole, _name(whole, spot), _part(whole, spot), spot)
+        return cls(whole, spot_name(whole, spot), _part(whole, spot), spot)
 
     def hands(self, p: int) -> Ints:
         """[s] the hand of each root slot."""
@@ -93,6 +93,10 @@ class RangeSubgame(Subgame):
         reach[self.hands(1 - p)] = opponent_reach
         return deck.facing(reach)[self.hands(p)] / self.tree.deals
 
+    @property
+    def largest_payoff(self) -> float:
+        return float(self.spot.betting.pot) / 2  # behind it values grow as payoffs do
+
     @cached_property
     def places(self) -> tuple[Ints, Ints] | tuple[None, None]:
         if self.tree is self.whole:
@@ -122,7 +126,7 @@ class RangeSubgame(Subgame):
         for name, numbers in given.items():
             if numbers is not None and not self._same_for_merged(inputs.opponent, numbers):
                 raise SubgameError(
-                    f"The {name} in {self.tree.game} differ between hands that differ only in "
+                    f"The {name} in {self.tree.game_name} differ between hands that differ only in "
                     "suits, which are merged in its tree. Give numbers that are equal for both, or "
                     "compile it with merge=False (subgame endgame --no-merge)."
                 )
@@ -158,17 +162,17 @@ class RangeSubgame(Subgame):
 
 def _gifts(trunk: Trunk, gadget: Gadget) -> list[Floats]:
     """Per street [row, board, hand] the gifts carried to each of the opponent's rows."""
-    o, run = trunk.opponent, cast("RangeEngine", trunk.engine)
+    o, run = trunk.opponent, engine(range_tree(trunk.blueprint.tree), device=trunk.device)
     ours, reach = trunk.blueprint.probs[1 - o], run.roots(1 - o)
     estimate = trunk.estimate if gadget.gifts == "estimated" else None
     follow = None if estimate is None else estimate.probs[o]
     values = run.row_values(o, ours, reach, follow)
-    streets = cast(RangeTree, run.tree).streets
     rows = run.row_reach(1 - o, ours, reach)
-    return carried_gifts(run, streets, gadget, o, rows, values, np.zeros((1, 1, 1)))
+    return carried_gifts(run, run.tree.streets, gadget, o, rows, values, np.zeros((1, 1, 1)))
 
 
-def _name(tree: RangeTree, spot: Spot) -> str:
+def spot_name(tree: RangeTree, spot: Spot) -> str:
+    """The name of a public state."""
     return tree.holdem.public_name(tree.units[spot.unit].cards, spot.betting)
 
 
@@ -190,14 +194,19 @@ def _part(whole: RangeTree, spot: Spot) -> RangeTree:
 
 def cut_range_tree(tree: RangeTree, at: Any) -> list[RangeSubgame]:
     """The subgames of a hold'em tree at a frontier; see `subgame.cut`."""
+    return [RangeSubgame.at(tree, spot) for spot in spots_at(tree, at)]
+
+
+def spots_at(tree: RangeTree, at: Any) -> list[Spot]:
+    """The public states of a frontier, at which the tree can be cut."""
     many = not isinstance(at, str) and isinstance(at, Iterable)
     spots = [spot for one in (at if many else [at]) for spot in _spots(tree, one)]
     if not spots:
-        raise SubgameError(f"No public state of {tree.game} is at the frontier '{at}'.")
+        raise SubgameError(f"No public state of {tree.game_name} is at the frontier '{at}'.")
     for one, other in permutations(spots if many else [], 2):
         if _below(tree, one, other):
             raise SubgameError(
-                f"The public state '{_name(tree, one)}' lies below another one of the "
+                f"The public state '{spot_name(tree, one)}' lies below another one of the "
                 "frontier; subgames are disjoint, so name only one of the two."
             )
     start = Spot(0, tree.holdem.start())
@@ -205,11 +214,11 @@ def cut_range_tree(tree: RangeTree, at: Any) -> list[RangeSubgame]:
     if merged and any(spot != start for spot in spots):
         what = "Hands" if tree.merged else "Boards"
         raise SubgameError(
-            f"{what} of {tree.game} that differ only in suits are one, so that parts of it "
+            f"{what} of {tree.game_name} that differ only in suits are one, so that parts of it "
             "cannot be cut out; refine at root, or compile it with merge=False (subgame endgame "
             "--no-merge)."
         )
-    return [RangeSubgame.at(tree, spot) for spot in spots]
+    return spots
 
 
 def _spots(tree: RangeTree, at: object) -> Iterator[Spot]:
@@ -258,7 +267,7 @@ def _public_state(tree: RangeTree, at: str) -> Spot:
     street = tree.units[found[0]].street if found else -1
     known = [s for p in (0, 1) for s in tree.streets[street].states[p]] if found else []
     if state not in known or not _some_pair(tree, found[0]):
-        raise SubgameError(f"{tree.game} has no public state '{at}' where somebody acts.")
+        raise SubgameError(f"{tree.game_name} has no public state '{at}' where somebody acts.")
     return Spot(found[0], state)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from subgame.engines.arrays import Floats
 from subgame.engines.factory import engine
-from subgame.errors import SubgameError, UnknownNameError, brief, did_you_mean
+from subgame.errors import SubgameError, brief, did_you_mean
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.payoffs import Trunk, Vector, vector
@@ -21,14 +21,12 @@ from subgame.refine.subgame import At, Subgame, combine, subgames_at
 from subgame.show.frames import data_frame
 from subgame.solve.evaluate import Exploitability, expected_value, exploitability
 from subgame.solve.options import check_options, made_of, with_options
+from subgame.tree.parts import both
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-ROUNDING = 1e-6
-"""Differences below this share of the values are rounding: of float32, or of a linear program."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +82,12 @@ class Part:
 
     @property
     def rounding(self) -> float:
-        """The bound that may be due to rounding."""
-        return ROUNDING * self._total(np.abs(self.cbv) + np.abs(self.values))
+        """The bound that may be due to rounding: that of numbers, and that of a linear program."""
+        programme = (
+            max(self.gap, 0.0) if self.gap is not None and self.stopped == "optimal" else 0.0
+        )
+        sizes = np.abs(self.cbv) + np.abs(self.values) + self.subgame.largest_payoff
+        return programme + self.subgame.tree.precision * self._total(sizes)
 
     def _total(self, values: Floats) -> float:
         """Values of all root infosets, in units of the whole game."""
@@ -112,8 +114,13 @@ class Refinement:
 
     @property
     def bound(self) -> float:
-        """How much the exploitability can have grown at most, by the margins alone."""
-        return sum(part.bound for part in self.parts) / 2
+        """What `after` can exceed `before` by, by the margins alone, as the mean of both seats."""
+        return sum(self.bound_per_seat) / 2
+
+    @property
+    def bound_per_seat(self) -> tuple[float, float]:
+        """The same for each seat."""
+        return both(lambda p: sum((part.bound for part in self.parts if part.player == p), 0.0))
 
     @property
     def kept(self) -> tuple[Part, ...]:
@@ -228,7 +235,7 @@ def refine(
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("coin-toss"))
-    >>> blueprint = sg.blueprint(tree, "paper")
+    >>> blueprint = sg.Strategy.published(tree, "paper")
     >>> refined = sg.refine(tree, blueprint, at="Play", technique=sg.Maxmargin(), schedule="lp")
     >>> {action: round(p, 6) for action, p in refined.strategy["Play"].items()}
     {'Heads': 0.625, 'Tails': 0.375, 'Forfeit': 0.0}
@@ -268,7 +275,7 @@ def refine(
         parts = _safe_parts(blueprint, parts, before, device)
     strategy = _combined(blueprint, parts)
     return Refinement(
-        game=tree.game,
+        game=tree.game_name,
         technique=gadget,
         schedule=str(how.schedule),
         strategy=strategy,
@@ -364,14 +371,3 @@ def _refine_one(
         seconds=result.seconds if result else 0.0,
         stopped=result.stopped if result else "never reached",
     )
-
-
-def blueprint(tree: PublicTree, name: str) -> Strategy:
-    """A strategy that the literature gives for a game, e.g. ``"paper"`` for Coin Toss."""
-    histories = tree.histories
-    known = {} if histories is None else histories.game.blueprints()
-    if not known:
-        raise UnknownNameError(f"The game {tree.game} has no blueprints; give a strategy instead.")
-    if name not in known:
-        raise did_you_mean(f"blueprint of {tree.game}", name, known)
-    return Strategy.from_table(tree, known[name])

@@ -54,6 +54,11 @@ class Subgame(Frozen, ABC):
 
     @property
     @abstractmethod
+    def largest_payoff(self) -> float:
+        """The most that can be won inside: rounding is a share of payoffs, which may cancel out."""
+
+    @property
+    @abstractmethod
     def places(self) -> tuple[parts.Index | None, parts.Index | None]:
         """[q] where each of the subgame's sequences stands in the whole tree, -1 where it has none.
 
@@ -97,7 +102,7 @@ class Subgame(Frozen, ABC):
 
     def __repr__(self) -> str:
         slots = " and ".join(str(len(side.slots)) for side in self.tree.players)
-        return f"<Subgame '{self.name}' of {self.whole.game}: {slots} root infosets>"
+        return f"<Subgame '{self.name}' of {self.whole.game_name}: {slots} root infosets>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,6 +142,11 @@ class SequenceSubgame(Subgame):
             for name in self.tree.players[p].names
         }
 
+    @cached_property
+    def largest_payoff(self) -> float:
+        assert self.form.histories is not None
+        return float(np.abs(self.form.histories.payoff).max(initial=0.0))
+
     def gadget_game(self, gadget: Gadget, inputs: GadgetInputs) -> SequenceTree:
         return assemble(gadget_form(gadget, self.form, inputs))
 
@@ -165,12 +175,18 @@ def cut(tree: PublicTree, at: At) -> list[Subgame]:
 
 def cut_sequence_tree(tree: SequenceTree, at: At) -> list[SequenceSubgame]:
     """The subgames of a sequence tree at a frontier; see `cut`."""
-    histories = tree.walked
     if any(tuple(side.slots) != ("start",) for side in tree.players):
         raise SubgameError(f"{tree!r} is itself a subgame's; cut the tree of the whole game.")
     if callable(at):
         return [_closed_cut(tree, at)]
-    nodes = _nodes(tree, at)
+    return [cut_at_histories(tree, top, name) for name, top in roots_at(tree, at)]
+
+
+def roots_at(
+    tree: SequenceTree, at: str | int | Iterable[str | int]
+) -> list[tuple[str, NDArray[np.int64]]]:
+    """The public states of a frontier by name, and the histories at the top of each."""
+    histories, nodes = tree.walked, _nodes(tree, at)
     first = nodes if len(nodes) == 1 else _first(tree, np.isin(np.arange(tree.num_nodes), nodes))
     below = np.setdiff1d(nodes, first)
     if len(below):
@@ -181,7 +197,7 @@ def cut_sequence_tree(tree: SequenceTree, at: At) -> list[SequenceSubgame]:
     parent_node = np.where(histories.parent >= 0, histories.node[histories.parent], -1)
     entered = histories.node != parent_node
     return [
-        cut_at_histories(tree, np.flatnonzero(entered & (histories.node == n)), tree.node_names[n])
+        (tree.node_names[n], np.flatnonzero(entered & (histories.node == n)))
         for n in nodes.tolist()
     ]
 
@@ -222,7 +238,7 @@ def _nodes(tree: SequenceTree, at: str | int | Iterable[str | int]) -> NDArray[n
         places += islice(filter(None, tree.node_names), SEARCHED)
         raise did_you_mean("frontier or public state", at, places)
     if not len(nodes):
-        raise SubgameError(f"No public state of {tree.game} is at the frontier '{at}'.")
+        raise SubgameError(f"No public state of {tree.game_name} is at the frontier '{at}'.")
     return nodes
 
 
@@ -261,7 +277,8 @@ def cut_at_histories(tree: SequenceTree, top: NDArray[np.int64], name: str) -> S
         mine = []
         for p in (0, 1):
             q = int(located[p][h])
-            key = (knowledge(state, p, *_acting(histories, h, p)), q)
+            # By name alone: a terminal history and a decision of one name are one root infoset.
+            key = (state.information_state(p), q)
             mine.append(known[p].setdefault(key, (len(known[p]), state, q))[0])
         tops.append(Top(state, float(histories.chance[h]), (mine[0], mine[1])))
     slots = parts.both(

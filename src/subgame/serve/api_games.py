@@ -200,7 +200,7 @@ def _strategy(store: Store, known: Known, name: str) -> Any:
         if name == "uniform":
             made = sg.Strategy.uniform(known.tree)
         elif name in known.game.blueprints():
-            made = sg.blueprint(known.tree, name)
+            made = sg.Strategy.published(known.tree, name)
         else:
             path = store.folder(store.get("jobs", name)["id"]) / STRATEGY
             if not path.exists():

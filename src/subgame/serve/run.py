@@ -13,12 +13,20 @@ from typing import Any
 from subgame.errors import SubgameError
 from subgame.serve.app import create_app
 from subgame.serve.settings import EVERYWHERE, LOOPBACK, Settings
+from subgame.serve.store import BASE, check_data
+from subgame.tree.one_writer import OnlyWriter
 
 
 def serve(
     settings: Settings, uvicorn: Any, say: Callable[[str], None], *, browser: bool = True
 ) -> None:
-    """Listen until Ctrl-C."""
+    """Listen until Ctrl-C. One server at a time uses the folder of its data."""
+    check_data(settings.data)
+    with OnlyWriter(settings.data / BASE, str(settings.data)):
+        _serve(settings, uvicorn, say, browser)
+
+
+def _serve(settings: Settings, uvicorn: Any, say: Callable[[str], None], browser: bool) -> None:
     listening = bound(settings)
     port = listening.getsockname()[1]
     shown = LOOPBACK[1] if settings.host in (*LOOPBACK, *EVERYWHERE) else settings.host

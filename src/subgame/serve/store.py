@@ -13,6 +13,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,33 @@ TABLES = {
     "ranges": "id TEXT PRIMARY KEY, made REAL, state TEXT, data TEXT",
 }
 """Each table keeps JSON objects; their state is beside them, to count by it."""
+BASE, FOLDERS = "subgame.sqlite", ("jobs", "games", "incoming")
+"""What the folder of the data has."""
 Row = dict[str, Any]
+
+
+def check_data(data: Path) -> None:
+    """Refuse a folder in which files of others have the names that the server uses."""
+    try:
+        base = data / BASE
+        if base.exists() and base.stat().st_size:
+            with closing(sqlite3.connect(f"{base.absolute().as_uri()}?mode=ro", uri=True)) as found:
+                names = {name for (name,) in found.execute("SELECT name FROM sqlite_master")}
+            taken = [] if "jobs" in names else [base]
+        else:
+            taken = [data / name for name in FOLDERS]
+            taken = [path for path in taken if path.exists() and _used(path)]
+    except (OSError, sqlite3.Error) as error:
+        raise SubgameError(f"The folder {data} cannot be used: {data / BASE}: {error}.") from None
+    if taken:
+        raise SubgameError(
+            f"The folder {data} is not one of subgame serve: it has {taken[0].name}, which the "
+            "server did not make. Give another --data."
+        )
+
+
+def _used(path: Path) -> bool:
+    return not path.is_dir() or any(path.iterdir())
 
 
 class NotFoundError(SubgameError):
@@ -59,10 +86,10 @@ class Store:
 
     def __init__(self, data: Path) -> None:
         self.data = data
-        for folder in ("jobs", "games", "incoming"):
+        for folder in FOLDERS:
             (data / folder).mkdir(parents=True, exist_ok=True)
         self._lock = threading.RLock()
-        self._base = sqlite3.connect(data / "subgame.sqlite", check_same_thread=False)
+        self._base = sqlite3.connect(data / BASE, check_same_thread=False)
         self._base.execute("PRAGMA journal_mode=WAL")
         for name, columns in TABLES.items():
             self._base.execute(f"CREATE TABLE IF NOT EXISTS {name} ({columns})")

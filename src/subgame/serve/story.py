@@ -32,7 +32,7 @@ def computed() -> dict[str, Any]:
     from subgame.serve.gadgets import learning
 
     tree = sg.compile(sg.games.load("coin-toss"))
-    blueprint = sg.blueprint(tree, "paper")
+    blueprint = sg.Strategy.published(tree, "paper")
     steps = [_step("blueprint", tree, blueprint)]
     for name in STEPS[1:-1]:
         found = sg.refine(tree, blueprint, at="Play", technique=name, schedule="lp", player=1)

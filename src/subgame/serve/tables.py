@@ -431,7 +431,7 @@ class Tables:
             return load_game(self.store.data, game), None
         strategy = self._strategy(game.removeprefix(SPOT))
         own = getattr(strategy.tree, "holdem", None)
-        return own or load_game(self.store.data, strategy.tree.game), strategy
+        return own or load_game(self.store.data, strategy.tree.game_name), strategy
 
     def _made(self, game: str, opponent: str) -> tuple[Game, Callable[[], Agent]]:
         """The game by its name, and what makes the opponent."""
@@ -464,12 +464,12 @@ class Tables:
 
         strategy = self._strategy(job)
         name = self.store.get("jobs", job)["name"]
-        if strategy.tree.game == str(game):
+        if strategy.tree.game_name == str(game):
             return StrategyAgent(strategy, name)
         own = getattr(strategy.tree, "holdem", None)
         if isinstance(own, BettingGame) and isinstance(game, BettingGame):
             return Translated(strategy, own, game, name=name)
-        raise SubgameError(f"That solution was made for {strategy.tree.game}, not for {game}.")
+        raise SubgameError(f"That solution was made for {strategy.tree.game_name}, not for {game}.")
 
 
 def _fitting(game: Game, strategy: Any) -> list[str]:

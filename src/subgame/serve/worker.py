@@ -87,19 +87,22 @@ def limit_memory(most: float) -> None:
 def run(data: Path, job: str) -> None:
     """Run the job whose folder has this name."""
     from subgame.memory import parse_bytes
+    from subgame.tree.one_writer import OnlyWriter
 
     folder = data / "jobs" / job
     task = json.loads((folder / TASK).read_text())
     limit_memory(parse_bytes(task["memory_limit"]))
-    for unfinished in folder.glob(".*.part*"):  # of a worker that was killed
-        unfinished.unlink()
     logger, told = logging.getLogger("subgame"), _Told()
     logger.addHandler(told)
-    try:
-        result = KINDS[task["kind"]](data, folder, task)
-    finally:
-        logger.removeHandler(told)
-    write_json(folder / RESULT, result)
+    # The worker of a server that was killed may still be writing its checkpoint.
+    with OnlyWriter.waiting(folder / TASK, lambda error: tell(phase=f"Waiting: {error}")):
+        for unfinished in folder.glob(".*.part*"):  # of a worker that was killed
+            unfinished.unlink()
+        try:
+            result = KINDS[task["kind"]](data, folder, task)
+        finally:
+            logger.removeHandler(told)
+        write_json(folder / RESULT, result)
     tell(done=True)
 
 

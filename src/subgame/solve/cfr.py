@@ -106,7 +106,7 @@ class Cfr:
     def can_check(self) -> bool:
         """Whether `advance` can measure the averages within its last iteration."""
         plain = self.learner is None and self.alternating and self.responder < 0
-        return plain and getattr(self.engine, "can_check", False)
+        return plain and self.engine.can_check
 
     def turn(self, rates: Array) -> None:
         """One iteration; `rates` ``[2, 4]`` are those of this and of the next iteration."""

@@ -160,8 +160,8 @@ def head_to_head(tree: PublicTree, strategy: Strategy, opponent: Strategy) -> He
     """What `strategy` wins from `opponent` in each seat and on average."""
     if not tree.zero_sum:
         raise SubgameError(
-            f"{tree.game} is not zero-sum, so what one strategy wins is not what the other loses; "
-            "compare expected values of each player instead."
+            f"{tree.game_name} is not zero-sum, so what one strategy wins is not what the other "
+            "loses; compare expected values of each player instead."
         )
     first = expected_value(tree, strategy, opponent)
     second = -expected_value(tree, opponent, strategy)

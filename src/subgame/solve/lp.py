@@ -77,11 +77,13 @@ def maximin(
     reach: Floats,
     between: tuple[Floats, Floats],
     method: str = "highs",
+    prefer: Floats | None = None,
 ) -> Any:
     """A plan between two bounds, [q], that wins most against a best response, by `linprog`.
 
     `reach` is the other player's at the root infosets, `name` what an error calls the program's
-    game.
+    game. Most programs have many optima, and which of them is returned depends on the processor.
+    Small weights of the sequences, `prefer` [q], choose one: they are added to what is won.
     """
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, hstack
@@ -89,6 +91,8 @@ def maximin(
     size, bounds = parts.payoff.shape[1], parts.bound.shape[1]
     objective = np.zeros(size + bounds)
     objective[size : size + len(reach)] = -reach
+    if prefer is not None:
+        objective[:size] = -prefer
     box = np.full((size + bounds, 2), [-np.inf, np.inf])
     box[:size] = np.stack(between, axis=1)
     found = linprog(
@@ -133,14 +137,14 @@ def solve_lp(
     if least and len(own.names):
         start = own.plex.block_sequence[0]
         floor[start : start + own.plex.block_actions[0] * own.plex.block_infoset[1]] = least
-    found = maximin(tree.game, parts, other.reach, (floor, np.full(size, np.inf)), method)
+    found = maximin(tree.game_name, parts, other.reach, (floor, np.full(size, np.inf)), method)
     plans = [np.maximum(found.x[:size], 0), np.maximum(-found.ineqlin.marginals, 0)]
     probs = both(lambda q: run.behaviour(q, plans[int(q != p)]))  # player p's plan is the first
     strategy = Strategy(tree, probs, {"schedule": "lp"})
     seconds = time.perf_counter() - began
     gap = exploitability_of(run, strategy.probs)
     return Result(
-        game=tree.game,
+        game=tree.game_name,
         schedule="lp",
         seed=0,
         strategy=strategy,

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from functools import lru_cache
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar, get_type_hints
 
 from subgame.errors import did_you_mean
 
@@ -45,15 +46,21 @@ class SolveOptions(StopOptions, total=False):
     half the memory (on ``"cuda"`` and ``"torch"`` also ``"bfloat16"``)."""
 
 
-def with_options(known: Any) -> Callable[[F], F]:
-    """Have a verb's signature show the options of a `TypedDict` in place of its ``**options``."""
+def with_options(known: Any, made: Any = None, **defaults: object) -> Callable[[F], F]:
+    """Have a verb's signature show the options of a `TypedDict` in place of its ``**options``.
+
+    `made` is the dataclass that has their defaults; `defaults` are others. The rest is None.
+    """
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    if made is not None:
+        defaults = {each.name: each.default for each in fields(made)} | defaults
 
     def shown(verb: F) -> F:
         own = inspect.signature(verb)
         named = list(own.parameters.values())[:-1]
         more = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
-            for name, kind in known.__annotations__.items()
+            inspect.Parameter(name, keyword, default=defaults.get(name), annotation=kind)
+            for name, kind in get_type_hints(known).items()
         ]
         vars(verb)["__signature__"] = own.replace(parameters=[*named, *more])
         return verb

@@ -25,6 +25,7 @@ from subgame.solve.options import SolveOptions, check_options, made_of, with_opt
 from subgame.solve.results import Point, Progress, Result, Step
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree import files
+from subgame.tree.one_writer import only_writer
 from subgame.tree.parts import both
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeTree
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from subgame.solve.cfr import Learner
 
 Floats = NDArray[np.float64]
-FORMAT = "subgame-checkpoint-1"
-SAVED = "a checkpoint saved by solve --checkpoint"
 SLICE, LONGEST = 0.1, 1.0
 """Seconds between checks of the clock, of the progress meter and of Ctrl-C; the longest time for
 `FEWEST` iterations, which cost less together than one by one."""
@@ -53,7 +52,7 @@ SAVE_EVERY = 30.0
 """Seconds between checkpoints."""
 
 
-@with_options(SolveOptions)
+@with_options(SolveOptions, storage="float32")
 def solve(
     tree: PublicTree,
     schedule: Schedule | str = "cfr+",
@@ -72,9 +71,10 @@ def solve(
     the best strategy that was measured. It runs on a `device`: ``"cpu"`` or ``"cuda"``.
     `SolveOptions` explains these and `check_every`, `threads` and `storage`.
 
-    With `checkpoint` the run is written to that file now and then, at the end and on Ctrl-C. If the
-    file cannot be written (a full disk), the run goes on with a `NotSavedWarning`; at the end the
-    file is then written to the folder for temporary files.
+    With `checkpoint` the run is written to that file now and then, at the end and on Ctrl-C; only
+    a checkpoint is replaced, and only one process writes it. If the file cannot be written (a full
+    disk), the run goes on with a `NotSavedWarning`; at the end the file is then written to the
+    folder for temporary files.
     `resume` continues from such a file: on the same device the result is bit for bit the same, on
     another it differs by rounding. `seed` is used by sampling schedules.
 
@@ -87,9 +87,10 @@ def solve(
     check_options(solve, options)
     where = None if checkpoint is None else Path(checkpoint)
     if where is not None:
-        files.check_writable(where)
-    run, limits = begin(tree, schedule, seed=seed, resume=resume, **options)
-    return complete(run, limits, where, progress, keep=False)
+        files.check_checkpoint(where)
+    with only_writer(where):
+        run, limits = begin(tree, schedule, seed=seed, resume=resume, **options)
+        return complete(run, limits, where, progress, keep=False)
 
 
 def begin(
@@ -135,7 +136,7 @@ def complete(
         run.release()
     played = run.played() if best is None else best.probs
     return Result(
-        game=run.tree.game,
+        game=run.tree.game_name,
         schedule=str(run.schedule),
         seed=run.seed,
         strategy=run.strategy(played) if best is None else best,
@@ -347,13 +348,13 @@ class Run:
     def save(self, path: Path) -> None:
         """Write a checkpoint."""
         tensors, state = self.state()
-        about = self.about | files.describe(self.tree, FORMAT)
+        about = self.about | files.describe(self.tree, files.CHECKPOINT)
         files.write_tensors(path, tensors, about | state)
 
     def load(self, path: str | Path) -> None:
         """Continue from a checkpoint, or from a strategy that was saved with its state."""
-        header, tensors = files.read_tensors(path, SAVED)
-        kind = header["format"] if "state" in header else FORMAT
+        header, tensors = files.read_tensors(path, files.SAVED_CHECKPOINT)
+        kind = header["format"] if "state" in header else files.CHECKPOINT
         files.check_made_for(path, header, self.tree, kind)
         try:
             header = json.loads(header["state"]) if "state" in header else header

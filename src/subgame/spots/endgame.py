@@ -74,7 +74,7 @@ class Endgame:
 
     >>> import subgame as sg
     >>> game = sg.holdem.endgame("QsJh2h8d", 100, 100, ("AA,KQs", "QJ,99"), "1x")
-    >>> spot = sg.Endgame.of(sg.solve(sg.compile(game), "hs-dcfr", iterations=50).strategy)
+    >>> spot = Endgame.of(sg.solve(sg.compile(game), "hs-dcfr", iterations=50).strategy)
     >>> here = spot.decision("check, check / 3c")
     >>> here.words, here.names
     ('check, check / 3c', ('check', 'all-in 100'))
@@ -132,12 +132,15 @@ class Endgame:
         return cls(strategy, ev, equity, hand_ev, hand_equity)
 
     @classmethod
-    def open(cls, path: str | Path, *, memory_limit: str | float | None = "8GiB") -> Endgame:
+    def open(
+        cls, path: str | Path, *, memory_limit: str | float | None = "8GiB", check: bool = True
+    ) -> Endgame:
         """A saved spot, without loading it: probabilities are read from the file as they are used.
 
-        A file that was saved without values is evaluated, for which all of it is read.
+        A file that was saved without values is evaluated, for which all of it is read. With `check`
+        all of it is read once and refused if a number is not finite.
         """
-        tree = tree_of(path, memory_limit)
+        tree = tree_of(path, memory_limit, check=check)
         values = _stored_values(path, tree)
         if values is None:
             return cls.of(load(path, memory_limit=memory_limit))
@@ -226,7 +229,7 @@ class Endgame:
         first = [self.decision()]
         if "c" in first[0].actions and not first[0].betting.child("c").is_over:
             first.append(self.decision("c"))
-        title = f"{self.tree.game}: pot {self.pot:g}"
+        title = f"{self.tree.game_name}: pot {self.pot:g}"
         return block(title, table(heads, rows), beside(*(as_html(each) for each in first)))
 
 
@@ -362,10 +365,13 @@ def load(path: str | Path, *, memory_limit: str | float | None = "8GiB") -> Stra
     return replace(mapped, probs=(first, second))
 
 
-def tree_of(path: str | Path, memory_limit: str | float | None = "8GiB") -> RangeTree:
-    """The tree of the endgame that a file was made for."""
+def tree_of(
+    path: str | Path, memory_limit: str | float | None = "8GiB", *, check: bool = True
+) -> RangeTree:
+    """The tree of the endgame that a file was made for; `check` is as in `Endgame.open`."""
     said, tensors = read_tensors(path, SAVED)
-    check_finite(path, tensors, SAVED)
+    if check:
+        check_finite(path, tensors, SAVED)
     game = _game(path, said)
     tree = range_tree(compile(game, memory_limit=memory_limit, merge=merged_in(said)))
     try:

@@ -2,7 +2,7 @@
 
 A subset has weights such that its weighted means are those of all flops: the equity of each class
 of hands, how it varies from flop to flop, and how often each texture comes
-(`subgame.bench.flop_subsets` makes them and says how well they do).
+(`tools/flop_subsets.py` makes them and says how well they do).
 
     >>> len(flops("all")), sum(flop.weight for flop in flops("all"))
     (1755, 22100.0)

@@ -142,7 +142,7 @@ def locked(tree: RangeTree, locks: Iterable[Lock]) -> RangeTree:
     symmetric = len(tree.units[0].symmetries) > 1 and merging(tree.holdem, locks) is False
     if tree.merged or symmetric:
         raise SubgameError(
-            f"Hands or boards of {tree.game} that differ only in suits are one, so that they "
+            f"Hands or boards of {tree.game_name} that differ only in suits are one, so that they "
             f"cannot be locked; compile it with merge={False if symmetric else 'boards'!r}."
         )
     found: tuple[dict[int, NDArray[Any]], dict[int, NDArray[Any]]] = ({}, {})

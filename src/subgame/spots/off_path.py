@@ -11,10 +11,11 @@ make such mistakes, so that every decision is learnt (Selten 1975; Farina, Kroer
 "Regret Minimization in Behaviorally-Constrained Zero-Sum Games").
 
     >>> import subgame as sg
+    >>> from subgame.spots.endgame import Endgame
     >>> ranges, bets = ("AA,65s,KJ,T9", "KQ,JT,99,A5s"), "river: 50% 1x / raise a"
     >>> tree = sg.compile(sg.holdem.endgame("QsJh2h8d3c", 100, 200, ranges, bets))
     >>> for schedule in ("hs-dcfr", "hs-dcfr(tremble=0.001)"):
-    ...     spot = sg.Endgame.of(sg.solve(tree, schedule, iterations=1000).strategy)
+    ...     spot = Endgame.of(sg.solve(tree, schedule, iterations=1000).strategy)
     ...     row = spot.off_path()[0]
     ...     print(row["line"], row["player"], row["loss_percent"] > 10, row["loss_percent"] < 1)
     check, bet 50 oop True False

@@ -3,7 +3,7 @@
 The small blind goes all-in or folds, the big blind calls or folds. Hands that differ only by suit
 play alike, so a strategy is 169 numbers for each player. What a class wins from another when both
 are all-in is exact: all pairs of hands that share no card, and all boards
-(`subgame.bench.preflop_data`).
+(`tools/preflop_data.py`).
 
     >>> found = push_fold(10)
     >>> found.push["A2o"], found.push["72o"], found.call["AKs"]

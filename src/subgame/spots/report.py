@@ -15,24 +15,24 @@ any executor of `concurrent.futures`.
 
 from __future__ import annotations
 
-import json
 import os
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from subgame.errors import NotSavedWarning, SubgameError, read_text
 from subgame.games.holdem.game import Holdem
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run, begin, drive
+from subgame.solve.workers import result_in
 from subgame.spots.endgame import Endgame, memory_needed
 from subgame.spots.flops import Flop, texture
 from subgame.spots.runouts import decision_row
 from subgame.spots.tables import Table
 from subgame.tree.compile import compile
+from subgame.tree.log import Kind, Log, read, read_whole
 from subgame.tree.ranges.tree import Merge, RangeTree, range_tree
 
 SCHEDULE = "hs-dcfr"
@@ -115,15 +115,20 @@ def flop_report(
     that they do not take each other's cores. `progress` is told how many flops of how many are
     done, and the row. `device` is as in `subgame.solve`.
     """
-    kept = _Log(log, flops, game, target, lines)
-    kept.begin()
-    missing = [flop for flop in flops if flop.name not in kept.rows]
-    tasks = (Task(flop, game(flop.name), target, threads, tuple(lines), device) for flop in missing)
-    for row in _solved(tasks, executor):
-        kept.add(row)
-        if progress is not None:
-            progress(len(kept.rows), len(flops), row)
-    return Table(kept.rows[flop.name] | {"weight": flop.weight} for flop in flops)
+    head = head_of(flops, game, target, lines)
+    with nullcontext() if log is None else Log(log, REPORT, head, sync=True) as kept:
+        rows = {} if kept is None else {row["flop"]: row for row in kept.records}
+        missing = [flop for flop in flops if flop.name not in rows]
+        tasks = (
+            Task(flop, game(flop.name), target, threads, tuple(lines), device) for flop in missing
+        )
+        for row in _solved(tasks, executor):
+            rows[row["flop"]] = row
+            if kept is not None:
+                kept.append([row])
+            if progress is not None:
+                progress(len(rows), len(flops), row)
+    return Table(rows[flop.name] | {"weight": flop.weight} for flop in flops)
 
 
 def _solved(tasks: Iterable[Task], executor: Executor | None) -> Iterable[dict[str, Any]]:
@@ -137,10 +142,10 @@ def _solved(tasks: Iterable[Task], executor: Executor | None) -> Iterable[dict[s
         waiting.add(executor.submit(flop_row, task))
         if len(waiting) >= most:
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            yield from (each.result() for each in done)
+            yield from (result_in(each) for each in done)
     while waiting:
         done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-        yield from (each.result() for each in done)
+        yield from (result_in(each) for each in done)
 
 
 def _in_turn(tasks: Iterator[Task]) -> Iterable[dict[str, Any]]:
@@ -160,83 +165,28 @@ def _in_turn(tasks: Iterator[Task]) -> Iterable[dict[str, Any]]:
             found = ahead.result()
 
 
-class _Log:
-    """Rows that are done, also in a file of JSON lines, the first of which says of what."""
+REPORT = Kind(
+    "report",
+    "subgame report",
+    fields=("flop",),
+    once=("flop",),
+    goes_on="The report goes on; rows that the log lacks are lost if it is stopped.",
+)
+"""Logs of reports: the first line says of what, each other one is a row."""
 
-    def __init__(
-        self,
-        path: str | Path | None,
-        flops: Sequence[Flop],
-        game: Callable[[str], Holdem],
-        target: float,
-        lines: Sequence[str],
-    ) -> None:
-        self.path, self.rows = None if path is None else Path(path), dict[str, dict[str, Any]]()
-        first = flops[0].name
-        self.head = {
-            "first": first,
-            "game": str(game(first)),
-            "target": target,
-            "lines": list(lines),
-        }
-        self.cut = False  # whether the last row was cut short by a kill
-        if self.path is None or not self.path.exists() or not self.path.stat().st_size:
-            return
-        head, *rest = read_text(self.path, "a log of a report").splitlines()
-        if _read(head) != self.head:
-            raise SubgameError(
-                f"{self.path} is the log of another report; give another file, or the same spot, "
-                f"target and lines: {head[:200]}."
-            )
-        rows = [row for row in map(_read, rest) if row]
-        self.rows = {row["flop"]: row for row in rows if "flop" in row}
-        self.cut = bool(rest) and not _read(rest[-1])
 
-    def begin(self) -> None:
-        """Write the first line of a new log; a row after one that was cut short begins a line."""
-        if self.path is not None and (not self.path.exists() or not self.path.stat().st_size):
-            self._append(self.head)
-        elif self.cut:
-            self._write("\n")
-
-    def add(self, row: dict[str, Any]) -> None:
-        """Keep a row."""
-        self.rows[row["flop"]] = row
-        if self.path is None:
-            return
-        try:
-            self._append(row)
-        except SubgameError as error:
-            said = f"{error} The report goes on; rows that the log lacks are lost if it is stopped."
-            warnings.warn(said, NotSavedWarning, stacklevel=2)
-
-    def _append(self, row: dict[str, Any]) -> None:
-        self._write(json.dumps(row) + "\n")
-
-    def _write(self, text: str) -> None:
-        assert self.path is not None
-        try:
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise SubgameError(f"{self.path} cannot be written: {error.strerror}.") from None
+def head_of(
+    flops: Sequence[Flop], game: Callable[[str], Holdem], target: float, lines: Sequence[str]
+) -> dict[str, Any]:
+    """What the first line of a report's log says."""
+    first = flops[0].name
+    return {"first": first, "game": str(game(first)), "target": target, "lines": list(lines)}
 
 
 def logged(path: str | Path) -> Table:
     """The rows that a log has so far, in the order in which they were solved."""
-    lines = read_text(Path(path), "a log of a report").splitlines()
-    return Table({row["flop"]: row for row in map(_read, lines) if "flop" in row}.values())
-
-
-def _read(line: str) -> dict[str, Any]:
-    """A line of a log; empty if it was cut short."""
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) and isinstance(found.get("flop", ""), str) else {}
+    begun = Path(path).stat().st_size > 0
+    return Table(read_whole(path, REPORT)[1] if begun else ())
 
 
 class Quote(NamedTuple):
@@ -254,8 +204,11 @@ def check_log(
     lines: Sequence[str] = LINES,
 ) -> int:
     """How many flops a log has already; an error if it is the log of another report."""
-    kept = _Log(log, flops, game, target, lines)
-    return sum(flop.name in kept.rows for flop in flops)
+    if log is None:
+        return 0
+    rows = read(Path(log), REPORT, head_of(flops, game, target, lines))[1]
+    done = {row["flop"] for row in rows}
+    return sum(flop.name in done for flop in flops)
 
 
 def quote(

@@ -30,6 +30,8 @@ KINDS = {
     "U8": "u1",
 }
 """Types of numbers in files, by NumPy's names."""
+CHECKPOINT, SAVED_CHECKPOINT = "subgame-checkpoint-1", "a checkpoint saved by solve --checkpoint"
+"""The format of a run that can go on, and what messages call it."""
 HEADER = 100_000_000
 """Bytes of the largest header, as in the safetensors library."""
 
@@ -39,7 +41,7 @@ def describe(tree: PublicTree, kind: str) -> dict[str, str]:
     one, two = tree.players
     return {
         "format": kind,
-        "game": tree.game,
+        "game": tree.game_name,
         "tree": tree.digest,
         "infosets": f"{len(one.names)} + {len(two.names)}",
         "sequences": f"{one.num_sequences} + {two.num_sequences}",
@@ -69,8 +71,9 @@ def check_made_for(
             )
     if header.get("tree") != own["tree"]:
         raise SubgameError(
-            f"{path} was made for another tree of {tree.game}: it has as many infosets, but other "
-            f"names, actions or payoffs (tree {header.get('tree')}, this one is {own['tree']})."
+            f"{path} was made for another tree of {tree.game_name}: it has as many infosets, but "
+            f"other names, actions or payoffs (tree {header.get('tree')}, this one is "
+            f"{own['tree']})."
         )
 
 
@@ -80,6 +83,32 @@ def check_writable(path: Path) -> None:
         raise SubgameError(f"{path} is a folder, not a file.")
     if not path.parent.is_dir():
         raise SubgameError(f"{path} cannot be written: there is no folder {path.parent}.")
+
+
+def check_replaceable(path: Path, kind: str, wanted: str) -> None:
+    """Raise an error if a file exists at `path` that is not of this format, of any version.
+
+    It is for files whose names the user did not choose, and for those that a run may continue: only
+    what is recognisably ours is replaced.
+    """
+    check_writable(path)
+    if not path.exists() or (path.is_file() and not path.stat().st_size):
+        return
+    try:
+        found = read_tensors(path, wanted)[0].get("format", "")
+        own = found.rpartition("-")[0] == kind.rpartition("-")[0]
+    except SubgameError:
+        own = False
+    if not own:
+        raise SubgameError(
+            f"{path} exists and is not {wanted}, so it is not replaced. Move it away, or give "
+            "another file."
+        )
+
+
+def check_checkpoint(path: str | Path) -> None:
+    """Refuse a file for the checkpoints of a solve that is something else."""
+    check_replaceable(Path(path), CHECKPOINT, SAVED_CHECKPOINT)
 
 
 @contextmanager

@@ -101,7 +101,8 @@ class PublicTree(Frozen, ABC):
     dtype: ClassVar[np.dtype[Any]]
     """The type of a strategy's numbers."""
 
-    game: str
+    game_name: str
+    """The game with its parameters, as text: ``leduc``, ``liars-dice(dice=1, faces=6)``."""
     players: tuple[Side, Side]
     histories: Histories | None = field(default=None, kw_only=True)
     """The histories it was compiled from; None for hold'em, for a part and for a gadget game."""
@@ -109,6 +110,11 @@ class PublicTree(Frozen, ABC):
     """Roots: one for a whole game, one per subgame when several subgames are solved together."""
     engines: dict[str, Any] = field(default_factory=dict, kw_only=True)
     """Engines bound to this tree, by device. They are freed together with the tree."""
+
+    @property
+    def precision(self) -> float:
+        """Differences below this share of the payoffs are rounding; it follows `dtype`."""
+        return 1e-6 if self.dtype == np.float32 else 1e-12
 
     @property
     def num_infosets(self) -> int:
@@ -170,13 +176,15 @@ class PublicTree(Frozen, ABC):
             ["infosets of player 1", two],
             ["memory", human_bytes(self.nbytes)],
         ]
-        return block(f"Public tree of {self.game}", beside(table(["", ""], rows), self.drawn()))
+        return block(
+            f"Public tree of {self.game_name}", beside(table(["", ""], rows), self.drawn())
+        )
 
     def __repr__(self) -> str:
         infosets = " + ".join(f"{len(player.names):,}" for player in self.players)
         return (
-            f"<PublicTree of {self.game}: {self.num_nodes:,} public states, {infosets} infosets, "
-            f"{human_bytes(self.nbytes)}>"
+            f"<PublicTree of {self.game_name}: {self.num_nodes:,} public states, {infosets} "
+            f"infosets, {human_bytes(self.nbytes)}>"
         )
 
     def __getstate__(self) -> dict[str, Any]:

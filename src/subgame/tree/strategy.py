@@ -88,6 +88,19 @@ class Strategy(Mapping[str, dict[str, float]]):
         )
 
     @classmethod
+    def published(cls, tree: PublicTree, name: str) -> Strategy:
+        """A strategy that the literature gives for a game, such as ``"paper"`` for Coin Toss."""
+        histories = tree.histories
+        known = {} if histories is None else histories.game.blueprints()
+        if not known:
+            raise UnknownNameError(
+                f"The game {tree.game_name} has no published strategies; give a strategy instead."
+            )
+        if name not in known:
+            raise did_you_mean(f"blueprint of {tree.game_name}", name, known)
+        return cls.from_table(tree, known[name])
+
+    @classmethod
     def from_weights(
         cls, tree: PublicTree, weights: Sequence[Numbers], notes: Mapping[str, str] | None = None
     ) -> Strategy:
@@ -183,7 +196,7 @@ class Strategy(Mapping[str, dict[str, float]]):
         return dict(zip(self, (row for _, _, row in self.rows()), strict=True))
 
     def __repr__(self) -> str:
-        return f"<Strategy over {self.tree.game}: {self.tree.num_infosets:,} infosets>"
+        return f"<Strategy over {self.tree.game_name}: {self.tree.num_infosets:,} infosets>"
 
     def to_pandas(self) -> Any:
         """A pandas data frame: player, infoset, action and probability, a line per action."""

@@ -31,7 +31,8 @@ from subgame.errors import SubgameError
 
 HERE = Path(__file__).parent
 SOURCES = (
-    *(f"engines/numba/{name}.py" for name in ("native", "objects", "compiling", "simd")),
+    *(f"engines/numba/{name}.py" for name in ("native", "objects", "compiling")),
+    *(f"engines/numba/{name}.py" for name in ("simd", "subnormals")),
     *(f"engines/numba/range_{name}.py" for name in ("kernels", "rows", "scratch")),
     *(f"engines/numba/range_{name}.py" for name in ("terminals", "tiles")),
     *(f"engines/{name}.py" for name in ("contract", "rounding")),

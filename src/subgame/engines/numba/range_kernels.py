@@ -44,6 +44,7 @@ from subgame.engines.numba.simd import (
     turn,
     views,
 )
+from subgame.engines.numba.subnormals import flush_subnormals, restore
 from subgame.tree.ranges.betting_tree import LANES, BettingTree
 from subgame.tree.ranges.hand_order import BoardArrays
 
@@ -396,6 +397,7 @@ def run_iterations(betting_tree, boards, pair, discounts, check, work) -> None:
     player's places, result)). With weights, the result [2] is what best responses to them win.
     `work` is an item of `range_scratch.Workspace.packed`.
     """
+    word = flush_subnormals()
     f, b = BettingTree(*views(betting_tree)), BoardArrays(*views(boards))
     me, threads, team, top, own = work
     shared, up, s = Team(*views(team)), Scratch(*views(top)), Scratch(*views(own))
@@ -416,6 +418,7 @@ def run_iterations(betting_tree, boards, pair, discounts, check, work) -> None:
                 won[p] = 0
                 for h in range(len(weights[p])):
                     won[p] += weights[p][h] * up.result[up.result_at[0] + h]
+    restore(word)
 
 
 @kernel
@@ -426,9 +429,11 @@ def run_sweep(betting_tree, boards, kind, pair, rates, work) -> None:
     the opponent's numbers. `rates` ``[2, 10]`` are the traverser's discounts, and those of the
     opponent's predicted regrets.
     """
+    word = flush_subnormals()
     f, b = BettingTree(*views(betting_tree)), BoardArrays(*views(boards))
     me, threads, team, top, own = work
     shared, up, s = Team(*views(team)), Scratch(*views(top)), Scratch(*views(own))
     both = (PlayerNumbers(*views(pair[0])), PlayerNumbers(*views(pair[1])))
     w = sweep_of(f, b, kind, both, (row_of(rates, 0), row_of(rates, 1)))
     sweep(w, me, threads, shared, up, s)
+    restore(word)

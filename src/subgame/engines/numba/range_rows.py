@@ -8,24 +8,22 @@ from subgame.engines.numba.range_kernels import row_of, tile_of, tiles
 from subgame.engines.numba.range_scratch import Scratch
 from subgame.engines.numba.range_terminals import Ends, evaluate
 from subgame.engines.numba.range_tiles import (
-    TINY,
     Numbers,
     PlayerNumbers,
     Side,
     descend,
     matching,
+    shares_of,
     weight_of,
 )
 from subgame.engines.numba.simd import (
-    choose,
     kernel,
-    larger,
     load,
     part,
-    splat,
     store,
     views,
 )
+from subgame.engines.numba.subnormals import flush_subnormals, restore
 from subgame.tree.ranges.betting_tree import FOLD, LANES, BettingTree
 from subgame.tree.ranges.hand_order import BoardArrays
 
@@ -33,35 +31,26 @@ from subgame.tree.ranges.hand_order import BoardArrays
 @part
 def match(f: BettingTree, sp: int, side: Side, at: int, into: Numbers) -> None:
     """The probabilities of a tile: regret matching, uniform where no weight is positive."""
-    like = into[0]
-    zero, one, tiny = splat(0.0, like), splat(1.0, like), splat(TINY, like)
     at -= f.roots[sp // 2] * LANES
-    m = matching(side, like)
+    m = matching(side, into[0])
     for i in range(f.infoset_at[sp], f.infoset_at[sp + 1]):
         n, e = f.actions[i], at + f.first[i] * LANES
-        most = tiny
+        share, even = shares_of(m, e, n)
         for k in range(e, e + n * LANES, LANES):
-            most = larger(most, weight_of(m, k))
-        least, total = choose(most, tiny, zero, tiny), zero
-        for k in range(e, e + n * LANES, LANES):
-            w = weight_of(m, k)
-            w = choose(w, tiny, w, least)
-            store(into, k, w)
-            total = total + w
-        share = one / total
-        for k in range(e, e + n * LANES, LANES):
-            store(into, k, load(into, k, like) * share)
+            store(into, k, weight_of(m, k) * share + even)
 
 
 @kernel
 def run_match(betting_tree, boards, p, player, rates, out, work) -> None:
     """The probabilities that regret matching plays with player `p`'s weights, in their layout."""
+    word = flush_subnormals()
     f, b = BettingTree(*views(betting_tree)), BoardArrays(*views(boards))
     side = Side(p, PlayerNumbers(*views(player)), row_of(rates, 0), False)
     into, me, threads = views((out,))[0], work[0], work[1]
     for u in range(me, len(boards[0]), threads):
         for tile in range(tiles(b, u, p)):
             match(f, 2 * b.street[u] + p, side, tile_of(f, b, u, p, tile), into)
+    restore(word)
 
 
 @kernel
@@ -70,6 +59,7 @@ def run_reach(betting_tree, boards, at, player, rates, out, work) -> None:
 
     The rows of the roots are given in `out`. `at` is (player, street, its first board).
     """
+    word = flush_subnormals()
     f, b = BettingTree(*views(betting_tree)), BoardArrays(*views(boards))
     (me, threads, _, _, own), (p, street, first) = work, at
     side = Side(p, PlayerNumbers(*views(player)), row_of(rates, 0), False)
@@ -84,6 +74,7 @@ def run_reach(betting_tree, boards, at, player, rates, out, work) -> None:
             descend(f, sp, side, tile_of(f, b, first + u, p, tile), s)
             for row in range(f.roots[street], rows):
                 store(into, at + row * step, load(s.reach, row * LANES, like))
+    restore(word)
 
 
 @kernel
@@ -94,6 +85,7 @@ def run_opposing(betting_tree, boards, at, reach, out, space, work) -> None:
     `space` is three arrays of each thread: ``[place, LANES]`` twice, and ``[card, LANES]``. `at` is
     (player, the street's first board).
     """
+    word = flush_subnormals()
     b, (p, first), me, threads = BoardArrays(*views(boards)), at, work[0], work[1]
     x, folded, sums = space[0][me], space[1][me], space[2][me]
     px, pf, ps = views((x, folded, sums))
@@ -109,3 +101,4 @@ def run_opposing(betting_tree, boards, at, reach, out, space, work) -> None:
             for h in range(mine):
                 for k in range(many):
                     out[at + k, u, h] = folded[h * LANES + k]
+    restore(word)

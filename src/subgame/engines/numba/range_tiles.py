@@ -38,8 +38,6 @@ REGRET, AVERAGE, INSTANT = 0, 1, 2
 """Seeds, so that regrets, averages and instantaneous regrets are rounded independently."""
 
 LEARN, EVALUATE, BEST, RESPOND, WITHIN = (int(mode) for mode in Mode)
-TINY = 1e-30
-"""Sums of weights below this are rounding."""
 
 
 class PlayerNumbers(NamedTuple):
@@ -110,31 +108,42 @@ def weight_of(m: Matching, e: int) -> Any:
     if m.predicted:
         w = w * choose(w, splat(0.0, like), m.positive, m.negative)
         w = w + recall(player.instant, player.instant_scale, e, like)
-    return larger(w, splat(TINY, like))
+    return larger(w, splat(0.0, like))
 
 
 @small
-def share_of(m: Matching, e: int, n: int) -> Any:
-    """One divided by the sum of the weights of all actions.
+def shares(total: Any, n: int) -> Any:
+    """Regret matching, given the sum of the weights of all `n` actions: (share, even).
+
+    An action with weight w is played with probability ``w share + even``: in proportion to the
+    weights where their sum is positive, and uniformly where it is zero.
+    """
+    like = kind_of(total)
+    zero, one = splat(0.0, like), splat(1.0, like)
+    return choose(total, zero, one / total, zero), choose(total, zero, zero, splat(1.0 / n, like))
+
+
+@small
+def shares_of(m: Matching, e: int, n: int) -> Any:
+    """`shares` of a decision whose weights start at `e`.
 
     Reading the weights again later costs less than storing them.
     """
-    like = kind_of(m.positive)
-    total = splat(0.0, like)
+    total = splat(0.0, kind_of(m.positive))
     for k in range(n):
         total = total + weight_of(m, e + k * LANES)
-    return splat(1.0, like) / total
+    return shares(total, n)
 
 
 @part
 def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
     """The reach of every row of a tile; `at` is where its weights start.
 
-    The strategy is regret matching in which every action weighs at least `TINY`, so it is uniform
-    if no regret is positive. With a prediction (Farina et al. 2021) the regrets are first
-    discounted and the last instantaneous regrets are added. If `kept`, reach is also added to the
-    average, ``S <- kept S + reach``. Decisions with two and three actions, nearly all, stay in
-    registers. In a game with trembles (``ahead[9]``) every action is played at least that often.
+    The strategy is regret matching (`shares`). With a prediction (Farina et al. 2021) the regrets
+    are first discounted and the last instantaneous regrets are added. If `kept`, reach is also
+    added to the average, ``S <- kept S + reach``. Decisions with two and three actions, nearly all,
+    stay in registers. In a game with trembles (``ahead[9]``) every action is played at least that
+    often.
     """
     player, ahead, reach = side.numbers, side.rates, s.reach
     weights, average, scale, weigh = (
@@ -145,7 +154,7 @@ def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
     )
     like, kept = reach[0], side.kept and player.flags[0] != 0
     fade = splat(ahead[8], like)
-    tiny, seed = splat(TINY, like), 4 * np.int64(ahead[3]) + AVERAGE
+    zero, seed = splat(0.0, like), 4 * np.int64(ahead[3]) + AVERAGE
     at -= f.roots[sp // 2] * LANES
     m = matching(side, like)
     plain = not m.predicted and ahead[9] == 0
@@ -153,10 +162,10 @@ def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
         n, to = f.actions[i], f.first[i] * LANES
         here, e = load(reach, f.parent[i] * LANES, like), at + to
         if n == 2 and plain:
-            a = larger(recall(weights, scale, e, like), tiny)
-            b = larger(recall(weights, scale, e + LANES, like), tiny)
-            share = here / (a + b)
-            a, b = a * share, b * share
+            a = larger(recall(weights, scale, e, like), zero)
+            b = larger(recall(weights, scale, e + LANES, like), zero)
+            share, even = shares(a + b, 2)
+            a, b = (a * share + even) * here, (b * share + even) * here
             store(reach, to, a)
             store(reach, to + LANES, b)
             if kept:
@@ -164,11 +173,12 @@ def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
                 add(average, weigh, e + LANES, fade, b, seed)
             continue
         if n == 3 and plain:
-            a = larger(recall(weights, scale, e, like), tiny)
-            b = larger(recall(weights, scale, e + LANES, like), tiny)
-            c = larger(recall(weights, scale, e + 2 * LANES, like), tiny)
-            share = here / (a + b + c)
-            a, b, c = a * share, b * share, c * share
+            a = larger(recall(weights, scale, e, like), zero)
+            b = larger(recall(weights, scale, e + LANES, like), zero)
+            c = larger(recall(weights, scale, e + 2 * LANES, like), zero)
+            share, even = shares(a + b + c, 3)
+            a, b = (a * share + even) * here, (b * share + even) * here
+            c = (c * share + even) * here
             store(reach, to, a)
             store(reach, to + LANES, b)
             store(reach, to + 2 * LANES, c)
@@ -177,10 +187,10 @@ def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
                 add(average, weigh, e + LANES, fade, b, seed)
                 add(average, weigh, e + 2 * LANES, fade, c, seed)
             continue
-        share = share_of(m, e, n)
+        share, even = shares_of(m, e, n)
         least, free = splat(ahead[9], like), splat(1 - n * ahead[9], like)
         for k in range(n):
-            a = here * (weight_of(m, e + k * LANES) * share * free + least)
+            a = here * ((weight_of(m, e + k * LANES) * share + even) * free + least)
             store(reach, to + k * LANES, a)
             if kept:
                 add(average, weigh, e + k * LANES, fade, a, seed)
@@ -209,7 +219,7 @@ def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
     """
     player, rates, value = side.numbers, side.rates, s.value
     weights, scale, like = player.weights, player.scale, value[0]
-    one, tiny = splat(1.0, like), splat(TINY, like)
+    zero = splat(0.0, like)
     at -= f.roots[sp // 2] * LANES
     m, seed = matching(side, like), 4 * np.int64(rates[3]) + REGRET
     plain = not m.predicted and rates[9] == 0
@@ -219,12 +229,12 @@ def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
         if n == 3 and plain:
             x, y = recall(weights, scale, e, like), recall(weights, scale, e + LANES, like)
             z = recall(weights, scale, e + 2 * LANES, like)
-            u, v, w = larger(x, tiny), larger(y, tiny), larger(z, tiny)
-            share = one / (u + v + w)
+            u, v, w = larger(x, zero), larger(y, zero), larger(z, zero)
+            share, even = shares(u + v + w, 3)
             a, b = load(value, to, like), load(value, to + LANES, like)
             c = load(value, to + 2 * LANES, like)
-            mean = (u * share) * a + (v * share) * b
-            mean = mean + (w * share) * c
+            mean = (u * share + even) * a + (v * share + even) * b
+            mean = mean + (w * share + even) * c
             learn_from(player, e, x, a - mean, rates)
             learn_from(player, e + LANES, y, b - mean, rates)
             learn_from(player, e + 2 * LANES, z, c - mean, rates)
@@ -232,10 +242,10 @@ def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
             continue
         if n == 2 and plain:
             x, y = recall(weights, scale, e, like), recall(weights, scale, e + LANES, like)
-            u, v = larger(x, tiny), larger(y, tiny)
-            share = one / (u + v)
+            u, v = larger(x, zero), larger(y, zero)
+            share, even = shares(u + v, 2)
             a, b = load(value, to, like), load(value, to + LANES, like)
-            mean = (u * share) * a + (v * share) * b
+            mean = (u * share + even) * a + (v * share + even) * b
             learn_from(player, e, x, a - mean, rates)
             learn_from(player, e + LANES, y, b - mean, rates)
             store(value, up, load(value, up, like) + mean)
@@ -258,10 +268,10 @@ def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
 def played(m: Matching, e: int, n: int, value: Numbers, to: int) -> Any:
     """The value of a decision with any number of actions, played in proportion to the weights."""
     like = kind_of(m.positive)
-    share, mean = share_of(m, e, n), splat(0.0, like)
+    (share, even), mean = shares_of(m, e, n), splat(0.0, like)
     for k in range(n):
         w = weight_of(m, e + k * LANES)
-        mean = mean + (w * share) * load(value, to + k * LANES, like)
+        mean = mean + (w * share + even) * load(value, to + k * LANES, like)
     return mean
 
 

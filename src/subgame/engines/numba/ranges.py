@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -16,7 +15,7 @@ from subgame.engines.numba.native import Kernel, Packed
 from subgame.engines.numba.range_scratch import NOBODY, OWN, THEIRS, Rows, Scratch, Workers
 from subgame.engines.rounding import RESOLUTION, dithered
 from subgame.errors import SubgameError, did_you_mean
-from subgame.memory import Allowance
+from subgame.memory import Allowance, cores
 from subgame.tree.parts import both
 from subgame.tree.ranges.betting_tree import LANES, Street
 from subgame.tree.ranges.deal import padded
@@ -75,7 +74,7 @@ class NumbaRangeEngine(EngineBase):
         self.size = tree.stored(0) + tree.stored(1)
         self._spare: dict[int, Numbers] = {}  # memory for each player's next probabilities
         self._asked = threads
-        threads = threads or (1 if self.size < ALONE else _cores())
+        threads = threads or (1 if self.size < ALONE else cores())
         self._workers = Workers(tree, self._useful(threads))
 
     @property
@@ -145,7 +144,7 @@ class NumbaRangeEngine(EngineBase):
         number = 2 + 4 / LANES if self.storage == "int16" else 4
         need = (3 if predictive else 2) * number * self.tree.stored(p)
         if need > SMALL:
-            Allowance.of().refuse(f"{self.tree.game}: solving it for one player", need)
+            Allowance.of().refuse(f"{self.tree.game_name}: solving it for one player", need)
         return Regrets(self._zeros(p), self._zeros(p), self._zeros(p) if predictive else None)
 
     def _zeros(self, p: int) -> Numbers:
@@ -267,24 +266,19 @@ class NumbaRangeEngine(EngineBase):
 
     def respond(self, p: int, opponent_plan: _Plan) -> Response:
         """Player `p`'s counterfactual best response; hands that are locked play as they must."""
-        lock = self.tree.locks[p]
-        if lock is None:
-            return self._evaluated(p, None, opponent_plan)
-        mine = lock.put(np.zeros(self.tree.stored(p), np.float32))
-        return self._evaluated(p, mine, opponent_plan, Mode.WITHIN)
+        return self._evaluated(p, None, opponent_plan)
 
     def _evaluated(
-        self,
-        p: int,
-        sigma: Numbers | None,
-        against: _Plan,
-        mode: Mode = Mode.EVALUATE,
-        rows: Rows | None = None,
+        self, p: int, sigma: Numbers | None, against: _Plan, rows: Rows | None = None
     ) -> Response:
-        """One sweep in float64; without `sigma` the best action is taken everywhere."""
-        mode, mine = (
-            (Mode.BEST, _none_like(against.sigma)) if sigma is None else (mode, _weights(sigma))
-        )
+        """One sweep in float64; without `sigma` the best action is taken where none is locked."""
+        mode, lock = Mode.EVALUATE, self.tree.locks[p]
+        if sigma is not None:
+            mine = _weights(sigma)
+        elif lock is None:
+            mode, mine = Mode.BEST, _none_like(against.sigma)
+        else:
+            mode, mine = Mode.WITHIN, lock.put(np.zeros(self.tree.stored(p), np.float32))
         self._enter(np.float64, 1 - p, against.reach)
         pair = (Regrets(mine, None, None), Regrets(against.sigma, None, None))
         self._run(np.float64, (p, int(mode), NOBODY), pair, _STILL, rows)
@@ -408,12 +402,6 @@ class NumbaRangeEngine(EngineBase):
                 "Hands are merged by suit symmetry in this tree, so single streets cannot be "
                 "evaluated; compile the game with merge=False."
             )
-
-
-def _cores() -> int:
-    """The cores that this process may use, which can be fewer than the machine has."""
-    allowed = getattr(os, "sched_getaffinity", None)  # not on every system
-    return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
 SMALL = 1 << 24

@@ -18,7 +18,8 @@ from numba import uint64 as U  # noqa: N812
 from numpy.typing import NDArray
 
 from subgame.engines.numba.compiling import njit
-from subgame.engines.numba.sequence_kernels import TINY, State, begin
+from subgame.engines.numba.sequence_kernels import State, begin
+from subgame.engines.numba.subnormals import flush_subnormals, restore
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL
 from subgame.tree.sequence.tree import Plex, SequenceTree
@@ -91,7 +92,7 @@ def matched(m: State, first: int, stride: int, actions: int) -> None:
     total = 0.0
     for a in range(actions):
         total += max(m.regret[first + a * stride], 0.0)
-    if total > TINY:
+    if total > 0.0:
         total = 1.0 / total
         for a in range(actions):
             m.sigma[first + a * stride] = max(m.regret[first + a * stride], 0.0) * total
@@ -181,6 +182,7 @@ def fade(m: State, positive: float, negative: float, kept: float) -> None:
 @njit(cache=True)
 def run_walks(plexes, states, walk, discounts, outer, random):
     """One walk per player and iteration, by external (`outer`) or chance sampling."""
+    word = flush_subnormals()
     one, two, w = State(*states[0]), State(*states[1]), Walk(*walk)
     start: int = np.int64(0)  # type: ignore[assignment]  # not a literal: see `external`
     for t in range(len(discounts) - 1):
@@ -194,6 +196,7 @@ def run_walks(plexes, states, walk, discounts, outer, random):
                 begin(Plex(*plexes[0]), one, 1.0, 1.0)
                 begin(Plex(*plexes[1]), two, 1.0, 1.0)
                 chance_sampled(w, me, one, two, start, 1.0, 1.0, random)
+    restore(word)
 
 
 @njit(cache=True, forceinline=True)
@@ -266,6 +269,7 @@ def pay(pl: Places, p: int, both: Pair, visited: Index, weight: Floats, count: i
 @njit(cache=True)
 def run_places(states, places, seats, discounts, random):
     """Public chance sampling: one sample of the public tree per iteration, for both players."""
+    word = flush_subnormals()
     pl, both = Places(*places), (State(*states[0]), State(*states[1]))
     chairs = (Seat(*seats[0]), Seat(*seats[1]))
     nodes = len(pl.child_at) - 1
@@ -279,6 +283,7 @@ def run_places(states, places, seats, discounts, random):
             descend(chairs[0], both[0], visited, count)
             pay(pl, p, both, visited, weight, count)
             ascend(chairs[p], both[p], visited, count)
+    restore(word)
 
 
 # Tables ---------------------------------------------------------------------------------------

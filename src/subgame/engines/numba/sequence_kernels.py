@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 from subgame.engines.contract import Mode
 from subgame.engines.numba.compiling import njit
+from subgame.engines.numba.subnormals import flush_subnormals, restore
 from subgame.tree.sequence.tree import Plex, Terminals
 
 Floats = NDArray[np.float64]
 
 LANES = 64
 """Terminals of one group that are evaluated together; they fit the first-level cache."""
-TINY = 1e-280
 LEARN, EVALUATE, BEST, RESPOND, _ = map(int, Mode)
 
 
@@ -141,8 +141,8 @@ def match(plex: Plex, m: State, b: int, positive: float, negative: float) -> Non
                 sigma[q + k] = r
                 total[k] += r
     uniform = 1.0 / actions
-    for k in range(size):  # one division per infoset; sums below TINY are rounding
-        total[k] = 1.0 / total[k] if total[k] > TINY else 0.0
+    for k in range(size):  # one division per infoset
+        total[k] = 1.0 / total[k] if total[k] > 0.0 else 0.0
     for a in range(actions):
         q = start + a * size
         for k in range(size):
@@ -261,6 +261,7 @@ def run_iterations(
     Player `responder`, if any, plays a best response on each of them instead of learning. The
     two players are a loop, not two copies: every kernel has one call site to compile.
     """
+    word = flush_subnormals()
     ends, count = Terminals(*terminals), len(discounts) - 1
     sides = (Plex(*plexes[0]), Plex(*plexes[1]))
     both = (State(*states[0]), State(*states[1]))
@@ -283,6 +284,7 @@ def run_iterations(
             else:
                 learn(sides[p], me, discounts[t], discounts[t + 1], True)
             propagate(sides[p], me.sigma, me.reach)
+    restore(word)
 
 
 @njit(cache=True, error_model="numpy")
@@ -292,6 +294,7 @@ def run_sweep(plexes, terminals, states, traverser, mode, rates):
     Plexes, states and rates are first the traverser's, then the opponent's. Both reaches are given
     at the root infosets. The traverser's `value` holds values to add to those of the terminals.
     """
+    word = flush_subnormals()
     side, me, now = Plex(*plexes[0]), State(*states[0]), rates[0]
     for k in range(2):
         if k == 1 or mode != BEST:
@@ -304,32 +307,40 @@ def run_sweep(plexes, terminals, states, traverser, mode, rates):
         respond(side, me)
     else:
         climb(side, mode == BEST, me.sigma, me.value, me.total[:0])
+    restore(word)
 
 
 @njit(cache=True, error_model="numpy")
 def run_match(plex, state, rates):
     """Write the strategy that regret matching plays into the state's `sigma`."""
+    word = flush_subnormals()
     begin(Plex(*plex), State(*state), rates[0], rates[1])
+    restore(word)
 
 
 @njit(cache=True, error_model="numpy")
 def run_values(plex, terminals, player, reach, best, sigma, value, infoset, lanes):
     """Counterfactual values of `player` against the opponent's `reach`; see `climb`."""
+    word = flush_subnormals()
     for q in range(len(value)):
         value[q] = 0.0
     evaluate(Terminals(*terminals), player, reach, value, lanes)
     climb(Plex(*plex), best, sigma, value, infoset)
+    restore(word)
 
 
 @njit(cache=True, error_model="numpy")
 def run_propagate(plex, sigma, reach):
     """Realisation plan of `sigma`; `reach` is given at the root infosets."""
+    word = flush_subnormals()
     propagate(Plex(*plex), sigma, reach)
+    restore(word)
 
 
 @njit(cache=True, error_model="numpy")
 def run_normalise(plex, average, sigma):
     """Behaviour strategy of a realisation plan; uniform where the plan is zero."""
+    word = flush_subnormals()
     blocks = Plex(*plex)
     for b in range(len(blocks.block_actions)):
         size = blocks.block_infoset[b + 1] - blocks.block_infoset[b]
@@ -341,3 +352,4 @@ def run_normalise(plex, average, sigma):
             for a in range(actions):
                 q = k + a * size
                 sigma[q] = average[q] / total if total > 0.0 else 1.0 / actions
+    restore(word)

@@ -34,6 +34,9 @@ _ELEMENTS = {
 """LLVM's types of numbers."""
 FAST = ("contract",)
 """Allows fused multiply-add, which does not round the product."""
+DIVIDED = ("arcp", "ninf", "contract")
+"""Allows an estimate of the reciprocal with one step of Newton's method, which LLVM takes for float32
+on x86; its error is some last bits. A quotient that is not finite must not be used."""
 
 
 kernel = njit(cache=True, error_model="numpy", nogil=True, no_cfunc_wrapper=True)
@@ -341,10 +344,10 @@ def _note(numbers, scales, at, value, seed):
     return int16
 
 
-def _operator(symbol: Any, instruction: str) -> None:
+def _operator(symbol: Any, instruction: str, flags: tuple[str, ...] = FAST) -> None:
     @emitted(_first)
     def apply(builder: Any, a: Value, b: Value) -> Any:
-        return getattr(builder, instruction)(a.value, b.value, flags=FAST)
+        return getattr(builder, instruction)(a.value, b.value, flags=flags)
 
     @overload(symbol)  # Numba compares the two signatures, so neither has annotations
     def over(a, b):
@@ -356,7 +359,7 @@ def _operator(symbol: Any, instruction: str) -> None:
 _operator(operator.add, "fadd")
 _operator(operator.sub, "fsub")
 _operator(operator.mul, "fmul")
-_operator(operator.truediv, "fdiv")
+_operator(operator.truediv, "fdiv", DIVIDED)
 
 
 # Threads -------------------------------------------------------------------------------------

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import regret_matching
 from subgame.engines.contract import Regrets
 from subgame.engines.torch import offload
 from subgame.engines.torch import storage as keeping
 from subgame.engines.torch.layout import Betting, Level
 from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import Block
-from subgame.engines.torch.torch_ops import TINY, StreetNumbers, predicted
+from subgame.engines.torch.torch_ops import StreetNumbers, predicted
 from subgame.tree.ranges.betting_tree import LANES
 
 if TYPE_CHECKING:
@@ -113,16 +114,13 @@ def on_street(regrets: Regrets, s: int) -> StreetNumbers:
 
 # Regret matching -----------------------------------------------------------------------------
 def match(bet: Betting, weights: Tensor) -> Tensor:
-    """[action, u, h] probabilities: positive weights in proportion, all alike where none is."""
-    torch, out = load_torch(), weights.clamp(min=0)
+    """[action, u, h] the probabilities of regret matching on weights."""
+    torch, out = load_torch(), weights.clone()
     for actions in {node.actions for node in bet.infosets}:
         first = [node.first - bet.roots for node in bet.infosets if node.actions == actions]
         edges = torch.tensor(first, device=out.device)[:, None]
         edges = edges + torch.arange(actions, device=out.device)
-        some = out[edges]
-        total = some.sum(1, keepdim=True)
-        shares = some.div_(total.clamp(min=TINY))
-        out[edges] = torch.where(total > TINY, shares, 1 / actions)
+        out[edges] = regret_matching(out[edges], 1)
     return out
 
 

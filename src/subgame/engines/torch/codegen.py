@@ -28,7 +28,6 @@ from subgame.engines.contract import Mode
 from subgame.engines.rounding import LEAST, MIX, TOP
 from subgame.engines.torch.layout import Betting, End, Infoset
 from subgame.engines.torch.storage import AVERAGE, FACTORS, REGRET
-from subgame.engines.torch.torch_ops import TINY
 
 RATES = {
     0: "positive",
@@ -41,6 +40,8 @@ RATES = {
     9: "least",
 }
 """Columns of `engines.rounding.dithered` that kernels read; the iteration is read where needed."""
+LEAST_SUM = float(np.finfo(np.float32).tiny)
+"""Sums of weights below this are subnormal and count as zero: float32 cannot divide by all of them."""
 LOOK = 2
 """Decisions whose numbers are read ahead."""
 
@@ -56,7 +57,7 @@ def settle(
     weights, weights_scale, average, average_scale, instant, instant_scale, entry, above, shown,
     met, lanes, cards, same, below, result, rates, table, chips, N, FIRST, WS, SS, ES, LS,
     MS, XS, KS, RS, WIDE, WIDE_O,
-    CARDS: tl.constexpr, BLOCK: tl.constexpr, DT: tl.constexpr,
+    CARDS: tl.constexpr, CANCELLED: tl.constexpr, BLOCK: tl.constexpr, DT: tl.constexpr,
 ):
 """
 FOLDS = """unit = ((tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)) // WIDE).to(tl.int64)
@@ -205,12 +206,15 @@ class Script:
             if self.bet.ends[j].showdown:
                 won = f"tl.load(shown + k{j} * LS + at, mask=ok, other=0.0)"
             else:
-                sums = (
+                total, *met = (
                     f"tl.load({x} + k{j} * MS, mask=ok, other=0.0)"
                     for x in ("line + (CARDS - 1)", "first", "second")
                 )
                 own = f"tl.load(theirs + k{j} * XS, mask=held < WIDE_O, other=0.0)"
-                won = f"({' - '.join(sums)} + {own})"
+                self.put(f"total = {total}")
+                self.put(f"rest = total - {' - '.join(met)} + {own}")
+                self.put(f"f{j} = tl.where(tl.abs(rest) > CANCELLED * total, rest, 0.0)")
+                won = f"f{j}"
             terms.append(f"tl.load(chips + {j}).to(DT) * {won}")
         for j, leaf in enumerate(self.bet.leaves):
             if leaf == row:
@@ -219,17 +223,19 @@ class Script:
         self.put(f"v{row} = {' + '.join(terms) or 'tl.zeros((BLOCK,), DT)'}")
 
     def match(self, node: Infoset) -> None:
-        """Regret matching: s is the strategy of every action, with trembles."""
+        """`arrays.regret_matching`: s is the strategy of every action, with trembles."""
         rows = node.rows
         for row in rows:
             if self.foreseen:
                 self.put(f"s{row} = w{row} * tl.where(w{row} > 0, positive, negative) + i{row}")
-                self.put(f"s{row} = tl.maximum(s{row}, {TINY!r})")
-            else:
-                self.put(f"s{row} = tl.maximum(w{row}, {TINY!r})")
-        self.put(f"scale = 1.0 / ({' + '.join(f's{row}' for row in rows)})")
+            weight = f"s{row}" if self.foreseen else f"w{row}"
+            self.put(f"s{row} = tl.maximum({weight}, 0.0)")
+        self.put(f"total = {' + '.join(f's{row}' for row in rows)}")
+        self.put(f"some = total >= {LEAST_SUM!r}")
+        self.put(f"scale = tl.where(some, (1.0 - {node.actions} * least) / total, 0.0)")
+        self.put(f"even = tl.where(some, least, {1 / node.actions!r})")
         for row in rows:
-            self.put(f"s{row} = s{row} * scale * (1.0 - {node.actions} * least) + least")
+            self.put(f"s{row} = s{row} * scale + even")
 
     # Kernels ---------------------------------------------------------------------------------
     def descend(self, lanes: bool) -> str:

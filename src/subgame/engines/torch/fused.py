@@ -17,7 +17,7 @@ from subgame.engines.torch import triton_kernels as kernels
 from subgame.engines.torch.layout import pow2
 from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import LINE, Block, Scaled, kind_of
-from subgame.engines.torch.torch_ops import Paid, Place, Task, Tensor
+from subgame.engines.torch.torch_ops import Paid, Place, Task, Tensor, cancelled
 
 BLOCK, WARPS = LINE, 4
 """Hands per program of a street's walk, and its warps."""
@@ -147,6 +147,7 @@ class FusedOps:
                 HANDS=pow2(max(hands[0].wide, hands[1].wide) + 1),
                 CARDS=cards,
                 DEPTH=depth,
+                CANCELLED=cancelled(lanes.dtype),
                 STEP=STEP,
                 num_warps=SHOW_WARPS,
             )
@@ -179,6 +180,7 @@ class FusedOps:
                 *(each.stride(0) for each in (met, lanes, below, into)),
                 *(wide, level.hands[1 - p].wide),
                 CARDS=met.shape[2],
+                CANCELLED=cancelled(into.dtype),
                 BLOCK=BLOCK,
                 DT=self._dtype(into.dtype),
                 num_warps=WARPS,

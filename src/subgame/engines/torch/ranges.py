@@ -88,7 +88,7 @@ class TorchRangeEngine(RangeBatch):
         limit = room(where) if given is None else given
         counts = counted(buckets, len(plain.streets))
         needs = Needs(frames(plain), storage, scratch, triton, recorded, counts)
-        plan = needs.plan(placement, limit, str(tree.game), where)
+        plan = needs.plan(placement, limit, str(tree.game_name), where)
         ops: Any = TorchOps(where)
         if triton:
             from subgame.engines.torch.fused import FusedOps
@@ -109,8 +109,8 @@ class TorchRangeEngine(RangeBatch):
         self.unmerged = unmerged
         if tree.has_locks and (self.boards or buckets is not None or storage != "float32"):
             raise SubgameError(
-                f"{tree.game} has locked decisions, which need the storage float32 and all of it "
-                "on the device, without buckets."
+                f"{tree.game_name} has locked decisions, which need the storage float32 and all "
+                "of it on the device, without buckets."
             )
         self.held = {
             p: HeldHands(lock, levels, p, where) for p, lock in enumerate(tree.locks) if lock

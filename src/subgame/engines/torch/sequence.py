@@ -37,8 +37,8 @@ Floats = NDArray[np.float64]
 Tensor = Any
 Source = tuple[Any, int]
 """Where numbers are from: an object, and how often something was written there."""
-TINY = 1e-280
-"""Sums of regrets below this are rounding, as in the CPU kernels."""
+LEAST_SUM = float(np.finfo(np.float64).tiny)
+"""Sums of weights below this are subnormal and count as zero, as in the CPU kernels."""
 
 
 def source(data: Tensor) -> Source:
@@ -161,15 +161,15 @@ class Side:
                 block.of(sigma).zero_().scatter_(0, best, 1.0)
             value[level.above].add_(level.up(sigma[level.here] * value[level.here]))
 
-    def shares(self, weights: Tensor, least: float, sigma: Tensor) -> None:
-        """Into `sigma`: weights over their infoset's sum; uniform where that is not above `least`.
+    def shares(self, weights: Tensor, sigma: Tensor) -> None:
+        """Into `sigma`: weights over their infoset's sum; uniform where that is zero.
 
         The root slots of `sigma` stay; `weights` are those of the sequences past them.
         """
         total = self.totals(weights).index_select(0, self.owner)
         # Rounded as the CPU kernels round, which multiply: less is left to chance at exact ties.
         exact, out = weights * (1 / total), sigma[self.slots :]
-        load_torch().where(total > least, exact, self.uniform, out=out)
+        load_torch().where(total >= LEAST_SUM, exact, self.uniform, out=out)
 
 
 class Played:
@@ -208,7 +208,7 @@ class TorchSequenceEngine(EngineBase):
         free = room(self.device) if self.device.type == "cuda" else available()
         limit = free if memory_limit is None else parse_bytes(memory_limit)
         if (need := self.estimate()) > limit:
-            needs = f"{tree.game} needs about {human_bytes(need)} on {self.device}"
+            needs = f"{tree.game_name} needs about {human_bytes(need)} on {self.device}"
             raise MemoryLimitError(f"{needs}, and {human_bytes(limit)} are there.")
         self.graphs = self.device.type == "cuda" if graphs is None else graphs
         self.num_roots: int = getattr(tree, "num_roots", 1)
@@ -364,7 +364,7 @@ class TorchSequenceEngine(EngineBase):
         weights = self._data(regrets.regret)[side.slots :]
         if regrets.instant is not None:
             weights = predicted(weights, regrets.instant.data[side.slots :], then)
-        side.shares(weights.clamp(min=0), TINY, sigma)
+        side.shares(weights.clamp(min=0), sigma)
 
     def _walk(self, p: int, reach: Tensor) -> Tensor:
         """[q] the reach of what player `p` plays, from [root, infoset] at the roots."""
@@ -426,7 +426,7 @@ class TorchSequenceEngine(EngineBase):
         """[q] the behaviour strategy of a realisation plan; uniform where it is never reached."""
         side = self.sides[p]
         sigma = self._ones(p)
-        side.shares(self._data(average)[side.slots :], 0.0, sigma)
+        side.shares(self._data(average)[side.slots :], sigma)
         return self._like(average, sigma)
 
     def plan(self, p: int, sigma: Any, reach: Any = None) -> Any:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from subgame.engines.arrays import regret_matching
 from subgame.engines.contract import Mode
+from subgame.engines.rounding import CANCELLED
 from subgame.engines.torch import storage
 from subgame.engines.torch.layout import Betting, Level, Tables
 from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import AVERAGE, REGRET, Block, Chance
 
 Tensor = Any
-TINY = 1e-30
-"""Sums of weights below this are rounding."""
 CELLS = 1 << 26
 """Numbers that per-card sums may take at a time."""
 
@@ -92,8 +92,7 @@ class TorchOps:
         w = storage.load(numbers.weights, rows, dtype)
         if numbers.instant is not None:
             w = predicted(w, storage.load(numbers.instant, rows, dtype), rates)
-        w = w.clamp(min=TINY)
-        return w / w.sum(0) * (1 - len(w) * rates[9]) + rates[9]
+        return regret_matching(w, 0) * (1 - len(w) * rates[9]) + rates[9]
 
     def reach(
         self, bet: Betting, numbers: StreetNumbers, rates: Tensor, entry: Tensor
@@ -143,7 +142,7 @@ class TorchOps:
                 cards = (sums[some] - ends[some, ..., None] / 2).flatten(2)
                 value = _pick(ranks, own.bounds.flatten(1)).unflatten(2, (-1, 2)).sum(3)
                 value -= _pick(cards, own.spots.flatten(1)).unflatten(2, (-1, 4)).sum(3)
-                shown[at:stop] = value
+                shown[at:stop] = cleared(value, total[some])
             start, stop = max(at, bet.folded), min(at + step, len(bet.lanes))
             if start < stop:
                 some = slice(start - at, stop - at)
@@ -294,7 +293,18 @@ def _unblocked(own: Tables, x: Tensor, ends: Tensor) -> Tensor:
     went twice.
     """
     met = _pick(ends, own.cards.flatten(1)).unflatten(2, (-1, 2)).sum(3)
-    return x.sum(2, keepdim=True) - met + _pick(x, own.same)
+    total = x.sum(2, keepdim=True)
+    return cleared(total - met + _pick(x, own.same), total)
+
+
+def cancelled(dtype: Any) -> float:
+    """The share of the opponent's whole reach up to which a terminal's value is rounding."""
+    return CANCELLED * float(load_torch().finfo(dtype).eps)
+
+
+def cleared(value: Tensor, total: Tensor) -> Tensor:
+    """Values at terminals, 0 where they are `cancelled` sums of the reach `total`."""
+    return value.masked_fill_(value.abs() <= cancelled(value.dtype) * total, 0)
 
 
 def _pick(block: Tensor, index: Tensor) -> Tensor:

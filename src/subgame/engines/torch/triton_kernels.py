@@ -35,6 +35,7 @@ def terminals(
     HANDS: tl.constexpr,
     CARDS: tl.constexpr,
     DEPTH: tl.constexpr,
+    CANCELLED: tl.constexpr,
     STEP: tl.constexpr,
 ):
     """`STEP` lanes, one after another, on board ``program(0)``: `TorchOps.terminals`.
@@ -64,6 +65,7 @@ def terminals(
                 value = tl.sum(tl.reshape(tl.gather(ranks, bound, 0), (HANDS, 2)), 1)
                 flat = tl.reshape(sums, (CARDS * DEPTH,))
                 value -= tl.sum(tl.reshape(tl.gather(flat, spot, 0), (HANDS, 4)), 1)
+                value = tl.where(tl.abs(value) > CANCELLED * total, value, 0.0)
                 into = shown + lane.to(tl.int64) * paid_stride + u * wide_p
                 tl.store(into + h, value, mask=h < wide_p)
             if lane >= first_folded:

@@ -11,7 +11,10 @@ import math
 import socket
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from subgame.errors import SubgameError
 from subgame.games.base import Game
@@ -22,10 +25,22 @@ from subgame.play.protocols.acpc import VERSION, MatchState, rebuilt, whole_game
 from subgame.play.protocols.follow import Follower
 from subgame.play.protocols.notation import ACPC
 from subgame.play.protocols.wire import END, LostError, Wire
+from subgame.tree.log import Kind, Log
 
 LOGGER = logging.getLogger("subgame")
 RETRY = 0.1
 """Seconds between attempts to connect."""
+
+
+HANDS = Kind(
+    "match at a dealer",
+    "subgame acpc",
+    "subgame-acpc-1",
+    ("hand", "seat", "state", "won"),
+    ("hand",),
+    "The match goes on; hands that the log lacks are lost if it is stopped.",
+)
+"""Logs of clients: of each hand the last state that the dealer sent, and what was won."""
 
 
 @dataclass
@@ -44,45 +59,124 @@ class Played:
         return Estimate.of([value * scale for value in self.won.values()])
 
 
+class Client:
+    """An agent at a dealer. `played` has the results so far, also after an error in `play`."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        game: Game,
+        *,
+        seed: int = 0,
+        log: str | Path | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        """With `log` each hand that ends is written to that file; hands that it has are counted."""
+        rules = whole_game(game)
+        self.played, self.follower = Played(rules), Follower(agent, rules, seed)
+        self.progress = progress or (lambda hands: None)
+        self.hands: dict[int, dict[str, Any]] = {}
+        head = {"game": str(game), "agent": agent.name, "seed": seed}
+        self.log = None if log is None else Log(log, HANDS, head)
+        for record in [] if self.log is None else self.log.records:
+            self._count(record)
+
+    def play(self, host: str, port: int, reconnect: float = 0.0) -> None:
+        """Play until the match is over; see `play_acpc`."""
+        while True:
+            wire = _connect(host, port, reconnect, begun=bool(self.played.actions))
+            if wire is None:
+                if self._in_hand:
+                    raise self._gone(host, port, f" and was not back within {reconnect:g} s")
+                LOGGER.warning("The dealer has not come back; the match counts as over.")
+                return
+            try:
+                wire.send(VERSION)
+                while (line := wire.read(math.inf)) != END:
+                    self._hear(line, wire)
+                    self.progress(len(self.played.won))
+                return
+            except LostError as error:
+                if reconnect <= 0 and self._in_hand:
+                    raise self._gone(host, port) from None
+                if reconnect <= 0:
+                    return
+                LOGGER.warning("The dealer at %s, port %d: %s", host, port, error)
+            finally:
+                wire.close()
+
+    @property
+    def _in_hand(self) -> bool:
+        return bool(self.follower.told) and not self.follower.betting.is_over
+
+    def _gone(self, host: str, port: int, more: str = "") -> SubgameError:
+        done = f"The {len(self.played.won):,} hands before it count."
+        return SubgameError(
+            f"The dealer at {host}, port {port}, is gone in the middle of a hand{more}. {done}"
+        )
+
+    def _hear(self, line: str, wire: Wire) -> None:
+        """One line of the dealer's: answer it where the agent acts, or note the result."""
+        game, follower = self.played.game, self.follower
+        said = MatchState.parse(line, game)
+        seat, betting = said.seat, said.betting
+        follower.reach(said.hand, seat, said.hands[seat], said.board, betting)
+        if betting.player == seat:
+            wire.send(f"{line}:{ACPC.write(betting, follower.act())}")
+            self.played.actions += 1
+        if betting.is_over:
+            self._end(said, line)
+
+    def _end(self, said: MatchState, line: str) -> None:
+        """A hand is over."""
+        game, betting, won = self.played.game, said.betting, None
+        one, two = said.hands
+        if betting.is_showdown and one and two:
+            name = game.deck.name
+            state = rebuilt(game, (name(one), name(two)), said.board, betting)
+            won = float(state.returns()[said.seat])
+        elif not betting.is_showdown:
+            won = float(betting.net()[said.seat])
+        record = {"hand": said.hand, "seat": said.seat, "state": line, "won": won}
+        known = self.hands.get(said.hand)
+        if known is None and self.log is not None:
+            self.log.append([record])
+        elif known not in (None, record) and self.log is not None:
+            raise SubgameError(
+                f"{self.log.path} has hand {said.hand} already, and it ended otherwise: it is the "
+                "log of another match. Give another file."
+            )
+        self._count(record)
+
+    def _count(self, record: dict[str, Any]) -> None:
+        self.hands[record["hand"]] = record
+        if record["won"] is not None:
+            self.played.won[record["hand"]] = float(record["won"])
+
+    def close(self) -> None:
+        """Close the log."""
+        if self.log is not None:
+            self.log.close()
+
+
 def play_acpc(
     agent: Agent,
     game: Game,
     host: str,
     port: int,
     *,
-    seed: int = 0,
     reconnect: float = 0.0,
-    progress: Callable[[int], None] | None = None,
+    **options: Any,
 ) -> Played:
     """Let an agent play at an ACPC dealer until the match is over.
 
     For `reconnect` seconds the client tries again to reach a dealer that is not there, or whose
-    connection was lost before our dealer's word that the match is over.
+    connection was lost before our dealer's word that the match is over. `options` are those of
+    `Client`, which has the results so far where there is an error.
     """
-    rules = whole_game(game)
-    played, follower = Played(rules), Follower(agent, rules, seed)
-    while True:
-        wire = _connect(host, port, reconnect, begun=bool(played.actions))
-        if wire is None:
-            return played
-        try:
-            wire.send(VERSION)
-            while (line := wire.read(math.inf)) != END:
-                _hear(line, wire, follower, played)
-                if progress is not None:
-                    progress(len(played.won))
-            return played
-        except LostError as error:
-            over = follower.betting.is_over or not follower.told
-            if reconnect <= 0 and not over:
-                raise SubgameError(
-                    f"The dealer at {host}, port {port}, is gone in the middle of a hand."
-                ) from None
-            if reconnect <= 0:
-                return played
-            LOGGER.warning("The dealer at %s, port %d: %s", host, port, error)
-        finally:
-            wire.close()
+    with closing(Client(agent, game, **options)) as client:
+        client.play(host, port, reconnect)
+    return client.played
 
 
 def _connect(host: str, port: int, patience: float, begun: bool) -> Wire | None:
@@ -94,30 +188,8 @@ def _connect(host: str, port: int, patience: float, begun: bool) -> Wire | None:
         except (OSError, OverflowError, UnicodeError) as error:  # the last for odd names
             if not time.monotonic() <= deadline:
                 if begun:
-                    LOGGER.warning(
-                        "The dealer has not come back within %g s; the match counts as over.",
-                        patience,
-                    )
                     return None
                 raise SubgameError(
                     f"There is no dealer at {host}, port {port} ({error})."
                 ) from None
         time.sleep(RETRY)
-
-
-def _hear(line: str, wire: Wire, follower: Follower, played: Played) -> None:
-    """One line of the dealer's: answer it where the agent acts, or note the result."""
-    said = MatchState.parse(line, played.game)
-    seat, betting = said.seat, said.betting
-    follower.reach(said.hand, seat, said.hands[seat], said.board, betting)
-    if betting.player == seat:
-        wire.send(f"{line}:{ACPC.write(betting, follower.act())}")
-        played.actions += 1
-    if betting.is_over:
-        one, two = said.hands
-        if betting.is_showdown and one and two:
-            name = played.game.deck.name
-            state = rebuilt(played.game, (name(one), name(two)), said.board, betting)
-            played.won[said.hand] = state.returns()[seat]
-        elif not betting.is_showdown:
-            played.won[said.hand] = float(betting.net()[seat])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import Betting
-from subgame.play.agent import Agent, Event
+from subgame.play.agent import Agent, Event, asked, decided
 from subgame.play.match import mixed_seed
 from subgame.play.protocols.acpc import public_moves
 
@@ -34,6 +34,7 @@ class Follower:
         self.betting = game.start()
         self.board: tuple[int, ...] = ()
         self.decided: str | None = None
+        self.decisions = 1  # the number of the agent's next one
 
     def reach(
         self,
@@ -48,11 +49,13 @@ class Follower:
         if (number, seat, hand) != self.key or moves[: len(self.told)] != self.told:
             self.key, self.told, self.decided = (number, seat, hand), [], None
             self.betting, self.board = self.game.start(), ()
-            self.agent.begin(seat, mixed_seed(self.seed, number, 1 + seat))
+            self.decisions = 1
+            self._ask(self.agent.begin, seat, mixed_seed(self.seed, number, 1 + seat))
         for player, action in moves[len(self.told) :]:
             if player == seat:
                 self.act()
-            self.agent.observe(Event(player, action))
+            self._ask(self.agent.observe, Event(player, action))
+            self.decisions += player == seat
             if player >= 0:
                 self.betting = self.betting.child(action)
             else:
@@ -66,5 +69,10 @@ class Follower:
         if self.decided is None:
             index = int(self.game.deck.hand_index(*self.key[2]))
             infoset = self.game.infoset_name(index, self.board, self.betting)
-            self.decided = self.agent.act(infoset, self.game.actions(self.betting))
+            legal = self.game.actions(self.betting)
+            self.decided = decided(self.agent, self.key[0], self.decisions, infoset, legal)
         return self.decided
+
+    def _ask(self, call: Callable[..., object], *args: object) -> None:
+        assert self.key is not None
+        asked(self.agent, self.key[0], self.decisions, call, *args)

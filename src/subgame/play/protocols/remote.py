@@ -32,7 +32,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from subgame.errors import SubgameError, read_text
+from subgame.errors import SubgameError, read_text, unreadable
 from subgame.games.base import CHANCE, Game, State
 from subgame.games.holdem.game import HoldemState
 from subgame.play.agent import Watcher
@@ -43,6 +43,8 @@ from subgame.tree.files import replacing
 
 LOGGER = logging.getLogger("subgame")
 HOST = "127.0.0.1"
+JOURNAL = "# journal of subgame dealer"
+"""The first line of a journal."""
 PATIENCE = 5.0
 """Seconds for a program to say its version, and to end after the match."""
 MOST_BAD = 1000
@@ -179,6 +181,7 @@ class Remote(Watcher):
 
     def expect(self, hands: int) -> None:
         self.clock = Clock(self.name, self.limits, hands)
+        self._journal()  # a file that is none is refused before anybody waits
 
     def begin(self, seat: int, seed: int) -> None:
         super().begin(seat, seed)
@@ -208,21 +211,29 @@ class Remote(Watcher):
             self.kept[self.line] = self._asked()
             if self.journal is not None:
                 with self.journal.open("a", encoding="ascii") as file:
-                    file.write(f"{self.line}:{self.kept[self.line]}\n")
+                    start = "" if file.tell() else f"{JOURNAL}\n"
+                    file.write(f"{start}{self.line}:{self.kept[self.line]}\n")
         return self.kept[self.line]
+
+    def _journal(self) -> list[str]:
+        """The whole lines of the journal after its first one; another file is refused."""
+        if self.journal is None or not self.journal.exists():
+            return []
+        wanted = "a journal of subgame dealer"
+        text = read_text(self.journal, wanted)
+        first, *lines = text[: text.rfind("\n") + 1].split("\n")
+        if text and first != JOURNAL:
+            raise unreadable(self.journal, "is no journal of this player", wanted)
+        return lines[:-1]
 
     def _answers(self, number: int) -> dict[str, str]:
         """What the journal has of this hand: actions by the state that was sent."""
         if self.journal is None or not self.journal.exists():
             return {}
-        text = read_text(self.journal, "a journal of subgame dealer")
-        whole = [line.rpartition(":") for line in text[: text.rfind("\n") + 1].splitlines()]
-        found = {
-            state: action for state, _, action in whole if state.split(":")[2:3] == [str(number)]
-        }
+        lines = [line for line in self._journal() if line.split(":")[2:3] == [str(number)]]
         with replacing(self.journal) as new:
-            new.write_text("".join(f"{state}:{action}\n" for state, action in found.items()))
-        return found
+            new.write_text("".join(f"{line}\n" for line in (JOURNAL, *lines)), encoding="ascii")
+        return {state: action for state, _, action in (line.rpartition(":") for line in lines)}
 
     def _asked(self) -> str:
         """The player's answer where play is, within the time limits."""

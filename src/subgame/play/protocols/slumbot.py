@@ -28,7 +28,7 @@ from subgame.games.base import Game
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import Betting, NoLimit
 from subgame.play.agent import Agent
-from subgame.play.log import Log
+from subgame.play.log import match_log
 from subgame.play.match import Hand
 from subgame.play.protocols.acpc import moves_of, read_cards, rebuilt, whole_game
 from subgame.play.protocols.follow import Follower
@@ -192,7 +192,7 @@ def play_slumbot(
         book = None
         if log is not None:
             head = {"game": str(game), "agents": list(names), "seed": seed, "url": api.address}
-            book = Log(log, head)
+            book = match_log(log, head)
             stack.callback(book.close)
             played = list(map(Hand.of, book.records))
         while len(played) < hands:

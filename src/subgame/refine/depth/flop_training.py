@@ -268,7 +268,7 @@ def errors(out: Floats, held: Examples) -> Errors:
     return Errors(error, spread, np.sqrt(((one - two) ** 2).mean(0)) / 2)
 
 
-@with_options(TrainOptions)
+@with_options(TrainOptions, Training, **DEFAULTS)
 def train_flop_network(
     blueprint: StoredBlueprint,
     boards: int = ROLLOUTS,

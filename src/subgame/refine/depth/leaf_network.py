@@ -186,7 +186,7 @@ class Training:
             )
 
 
-@with_options(TrainOptions)
+@with_options(TrainOptions, Training)
 def train_leaf_network(
     tree: PublicTree,
     blueprint: Strategy,

@@ -114,7 +114,7 @@ class Rollouts:
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("kuhn"))
     >>> limited = sg.depth_limited(
-    ...     tree, sg.Strategy.uniform(tree), at=["p", "b"], values=sg.Rollouts(1000, seed=1)
+    ...     tree, sg.Strategy.uniform(tree), at=["p", "b"], values=Rollouts(1000, seed=1)
     ... )
     >>> 0 < limited.standard_error < 0.06
     True

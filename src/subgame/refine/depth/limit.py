@@ -238,7 +238,7 @@ class Limit:
         return excess
 
 
-@with_options(LeafOptions)
+@with_options(LeafOptions, Limit)
 def depth_limited(
     game: Game | PublicTree,
     blueprint: Strategy,
@@ -263,9 +263,10 @@ def depth_limited(
     street, such as ``"before the turn"``; values there are exact, and only the opponent chooses.
 
     >>> import subgame as sg
+    >>> from subgame.refine.depth.continuations import biased
     >>> tree = sg.compile(sg.games.load("rps-plus"))
-    >>> blueprint = sg.blueprint(tree, "equilibrium")
-    >>> theirs = sg.biased(blueprint, player=1)
+    >>> blueprint = sg.Strategy.published(tree, "equilibrium")
+    >>> theirs = biased(blueprint, player=1)
     >>> limited = sg.depth_limited(tree, blueprint, at="P2 to move", continuations=theirs)
     >>> {move: round(p, 9) for move, p in sg.solve_lp(limited).strategy["P1 to move"].items()}
     {'Rock': 0.4, 'Paper': 0.4, 'Scissors': 0.2}
@@ -309,7 +310,7 @@ def _tree_of(game: Game | PublicTree, blueprint: Strategy) -> PublicTree:
     if not isinstance(blueprint, Strategy):
         raise SubgameError(f"The blueprint must be a Strategy, not {type(blueprint).__name__}.")
     tree = blueprint.tree
-    if isinstance(game, Game) and str(game) == tree.game:
+    if isinstance(game, Game) and str(game) == tree.game_name:
         return tree
     if isinstance(game, PublicTree) and (game is tree or game.digest == tree.digest):
         return game

@@ -9,21 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.arrays import Array, Floats, as_index, as_numpy, namespace, normalise
 from subgame.engines.contract import RangeEngine
+from subgame.engines.street import LeafTable, StreetEngine
 from subgame.errors import SubgameError
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import Betting
 from subgame.refine.depth.pairs import PairTables
-from subgame.refine.depth.street import LeafTable, StreetEngine
 from subgame.refine.payoffs import reliable, rows
 from subgame.tree.ranges.betting_tree import decisions, grow
-from subgame.tree.ranges.tree import RangeTree
 
 
 def alike(game: Holdem, real: Betting, line: Sequence[str], other: Betting) -> Betting:
@@ -55,7 +54,7 @@ class OffTree:
     def __init__(self, run: RangeEngine, bet: Betting, sizes: Sequence[Betting]) -> None:
         """`run` is of the blueprint's tree; `bet` and `sizes` are the states after the bets."""
         self.run, self.bet, self.sizes = run, bet, sizes
-        self.tree = cast(RangeTree, run.tree)
+        self.tree = run.tree
         game = self.tree.holdem
         self.streets = grow(game, [bet])
         known = {state.history: k for k, state in enumerate(self.tree.streets[1].roots)}
@@ -84,7 +83,7 @@ class OffTree:
 
         Over the tree of `batch`: what follows the limit.
         """
-        given, target = np.asarray(sigma), cast(RangeTree, self.batch.tree)
+        given, target = np.asarray(sigma), self.batch.tree
         index, game = decisions(self.tree.streets, p), self.tree.holdem
         out = np.zeros(target.stored(p), np.float32)
         for s, street in enumerate(target.streets):

@@ -7,7 +7,7 @@ below a leaf is such a table again, times both players' reach of the leaf.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +55,7 @@ class PairTables:
 
     def __init__(self, whole: RangeTree, batch: RangeEngine) -> None:
         """`batch` is of the streets after the first one, with any ways in."""
-        self.whole, self.streets = whole, cast(RangeTree, batch.tree).streets
+        self.whole, self.streets = whole, batch.tree.streets
         self.levels = [
             batch if s == 0 else batch.stage(self.streets[s:]) for s in range(len(self.streets))
         ]
@@ -80,7 +80,7 @@ class PairTables:
         """[player][row, board, hand] reach of one street's rows, from 1 at its ways in."""
         run = self.levels[s]
         if s > 0:  # a batch of the last streets has the end of the whole batch's numbers
-            tree = cast(RangeTree, run.tree)
+            tree = run.tree
             sigma = both(lambda p: np.asarray(sigma[p])[-tree.stored(p) :])
         return [_single(run.row_reach(p, sigma[p], run.roots(p))[0]) for p in (0, 1)]
 

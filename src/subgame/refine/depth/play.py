@@ -59,7 +59,7 @@ class LimitedPlay:
     def __repr__(self) -> str:
         p = self.player
         return (
-            f"<LimitedPlay of player {p} in {self.strategy.tree.game}: {len(self.solved)} "
+            f"<LimitedPlay of player {p} in {self.strategy.tree.game_name}: {len(self.solved)} "
             f"subgames, {self.before.per_seat[p]:.4g} -> {self.after.per_seat[p]:.4g} lost>"
         )
 

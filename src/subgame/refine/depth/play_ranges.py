@@ -93,7 +93,7 @@ class BeforeCards:
         """
         self.learner, self.run, self.street = learner, run, street
         self.player = learner.player
-        first = cast(RangeTree, run.tree).units.first
+        first = run.tree.units.first
         self.above, self.here = (first[s + 1] - first[s] for s in (street - 1, street))
         """Boards of the street above, and of the street."""
         self.like = learner.enter()

@@ -8,17 +8,16 @@ class, and values are sums over the hands of a class.
 from __future__ import annotations
 
 import time
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.contract import RangeEngine
+from subgame.engines.street import LeafTable, StreetEngine
 from subgame.games.holdem.rules import Betting
 from subgame.refine.depth.blueprint_below import in_mind
 from subgame.refine.depth.preflop_values import PreflopValues
 from subgame.refine.depth.rollouts import SCHEDULE, StreetPlan, planned
-from subgame.refine.depth.street import LeafTable, StreetEngine
 from subgame.refine.live.ranges import ReachedRanges
 from subgame.refine.nested.mappings import mapping
 from subgame.solve.cfr import Cfr
@@ -86,7 +85,7 @@ def solve_before_flop(
         [_leaf(table, reached.betting, leaf, mind, 1 - player) for leaf in street.leaves], axis=1
     )[:choices]
     on = StreetEngine(
-        cast(RangeEngine, _Classes(table.pairs)),
+        _Classes(table.pairs),
         street,
         LeafTable((values * table.pairs).astype(np.float32), 1 - player),
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from subgame.engines.arrays import Array, Floats, as_numpy, namespace
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
+from subgame.engines.street import LeafTable, StreetEngine
 from subgame.errors import SubgameError, brief
 from subgame.frozen import Frozen
 from subgame.games.holdem.sizes import STREETS
 from subgame.refine.depth.continuations import Continuations
 from subgame.refine.depth.leaves import exact
 from subgame.refine.depth.pairs import PairTables
-from subgame.refine.depth.street import LeafTable, StreetEngine
 from subgame.refine.gadgets import Gadget, GadgetInputs, Unsafe
 from subgame.refine.payoffs import Trunk, Vector, vector
 from subgame.refine.range_subgame import RangeSubgame, cut_range_tree
@@ -73,7 +73,7 @@ class RangeLimit(Frozen):
     @cached_property
     def run(self) -> RangeEngine:
         """The engine of the whole of it."""
-        return cast(RangeEngine, engine(self.plain.tree, device=self.device))
+        return engine(self.plain.tree, device=self.device)
 
     @cached_property
     def batch(self) -> RangeEngine:
@@ -120,7 +120,7 @@ class RangeLimit(Frozen):
 
     def below(self, probs: NDArray[Any], p: int) -> NDArray[Any]:
         """[q] what of it follows the limit: the end of its numbers."""
-        return self.inner(probs, p)[-cast(RangeTree, self.batch.tree).stored(p) :]
+        return self.inner(probs, p)[-self.batch.tree.stored(p) :]
 
     @cached_property
     def table(self) -> LeafTable:
@@ -148,7 +148,7 @@ class RangeLimit(Frozen):
             weights = self.inner(self.blueprint.probs[p], p).copy()
             if p != self.player and len(self.continuations) > 1:
                 self._mix(weights, played[p])
-            below = weights[-cast(RangeTree, self.batch.tree).stored(p) :]
+            below = weights[-self.batch.tree.stored(p) :]
             weights = self.street.over(self.plain.tree, p, played[p], below)
             made = self.plain.tree.normalise(p, weights)
             self.within.embed(p, self.plain.gather(p, made), probs[p])

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.blueprints.stored import StoredBlueprint
-from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.engines.numba.strengths import mean_ahead
+from subgame.engines.street import StreetEngine
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS
@@ -31,7 +31,6 @@ from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.sizes import STREETS
 from subgame.games.holdem.spots import endgame
 from subgame.refine.depth.blueprint_below import CHOICES, Below, by_pair, in_mind, what_follows
-from subgame.refine.depth.street import StreetEngine
 from subgame.refine.live.ranges import ReachedRanges
 from subgame.refine.nested.mappings import mapping
 from subgame.solve.schedule import parse
@@ -262,7 +261,7 @@ class _Solving:
         began = time.perf_counter()
         until = None if limits.seconds is None else began + ROLLING * limits.seconds
         leaves, boards = self._leaves(until)
-        on = StreetEngine(cast(RangeEngine, engine(self.tree)), self.street, leaves)
+        on = StreetEngine(engine(self.tree), self.street, leaves)
         solving = Run(self.tree, parse(SCHEDULE), on=on, reach=(self.reach[0], self.reach[1]))
         left = None
         if limits.seconds is not None:

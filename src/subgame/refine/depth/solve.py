@@ -15,7 +15,7 @@ import numpy as np
 from subgame.engines.factory import engine
 from subgame.errors import brief
 from subgame.refine.depth.continuations import Continuations
-from subgame.refine.depth.limit import DepthLimited, LeafOptions, depth_limited
+from subgame.refine.depth.limit import DepthLimited, LeafOptions, Limit, depth_limited
 from subgame.refine.depth.ranges import RangeLimit
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
@@ -79,7 +79,8 @@ def solve_limited(
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("kuhn"))
     >>> blueprint = sg.solve_lp(tree).strategy
-    >>> theirs = sg.all_pure(tree, at=["p", "b"], player=1)
+    >>> from subgame.refine.depth.continuations import all_pure
+    >>> theirs = all_pure(tree, at=["p", "b"], player=1)
     >>> limited = sg.depth_limited(tree, blueprint, at=["p", "b"], continuations=theirs)
     >>> solved = sg.solve_limited(limited)
     >>> round(sg.exploitability(tree, solved.strategy).per_seat[0] * 18, 6)
@@ -93,7 +94,7 @@ def solve_limited(
 
 
 @whole_solves()
-@with_options(LeafOptions)
+@with_options(LeafOptions, Limit)
 def self_generated(
     tree: PublicTree,
     blueprint: Strategy,
@@ -116,7 +117,7 @@ def self_generated(
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("rps-plus"))
-    >>> blueprint = sg.blueprint(tree, "equilibrium")
+    >>> blueprint = sg.Strategy.published(tree, "equilibrium")
     >>> sg.self_generated(tree, blueprint, at="P2 to move").names[:2]
     ('blueprint', 'response 1')
     """
@@ -180,7 +181,7 @@ def best_completion(
     plan = run.plan(player, strategy.probs[player])
     parts = constraints(sequence_tree(tree), player)
     least, most = np.where(free, 0.0, plan), np.where(free, np.inf, plan)
-    found = maximin(tree.game, parts, other.reach, (least, most))
+    found = maximin(tree.game_name, parts, other.reach, (least, most))
     sigma = run.behaviour(player, np.maximum(found.x[: own.num_sequences], 0))
     held = strategy.probs
     probs = both(lambda p: np.where(free, sigma, held[p]) if p == player else held[p].copy())

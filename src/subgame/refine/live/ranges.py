@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.arrays import as_numpy, normalise
-from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.games.base import CHANCE, Game
 from subgame.games.holdem.cards import Deck
@@ -105,7 +104,7 @@ class ReachedRanges(Reached):
         every = Range(np.ones(deck.num_hands), deck)
         game = replace(self.game, board=boards[0], first=self.betting, ranges=(every, every))
         tree = compile_range_tree(game, boards=boards, roots=[self.betting])
-        run = cast(RangeEngine, engine(tree))
+        run = engine(tree)
         wide = run.roots(o).shape[1]
         reach = np.zeros((len(boards), wide))
         for row, unit in zip(reach, tree.units, strict=False):
@@ -185,7 +184,7 @@ class ReachedRanges(Reached):
 
     def _first_values(self, followed: Followed, *, best: bool) -> Floats:
         tree, p, o = self.subgame.tree, self.player, 1 - self.player
-        run = cast(RangeEngine, engine(tree))
+        run = engine(tree)
         sigma = None if best else self.restrict(followed, p)
         reach = self.reach[o][self.roots(o)][None]
         found = as_numpy(run.row_values(p, self.restrict(followed, o), reach, sigma)[0])

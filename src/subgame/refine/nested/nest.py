@@ -38,6 +38,7 @@ from subgame.refine.solve_gadget import GadgetOptions, Solving
 from subgame.show.frames import data_frame
 from subgame.solve.evaluate import Exploitability, exploitability
 from subgame.solve.options import check_options, made_of, with_options
+from subgame.tree.parts import both
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
 
@@ -77,14 +78,22 @@ class Nested:
     before: Exploitability
     """Of the blueprint, in the smaller game."""
     after: Exploitability
-    """Of the expanded blueprint, in the larger one; of a player not asked for it means little."""
+    """Of the expanded blueprint, in the larger one. Only the seat of `player` counts, if one was
+    asked for: the other one plays uniformly after off-tree actions."""
     seconds: float
 
+    player: int | None = None
+    """The player whose blueprint was expanded; None for both."""
+
     @property
-    def bound(self) -> tuple[float, float]:
-        """Per seat, what `after` can exceed `before` by (see the module)."""
-        seats = [sum(a.bound for a in self.answers if a.player == p) for p in (0, 1)]
-        return seats[0], seats[1]
+    def bound(self) -> float:
+        """What `after` can exceed `before` by (see the module), as the mean of both seats."""
+        return sum(self.bound_per_seat) / 2
+
+    @property
+    def bound_per_seat(self) -> tuple[float, float]:
+        """The same for each seat."""
+        return both(lambda p: sum((a.bound for a in self.answers if a.player == p), 0.0))
 
     def to_pandas(self) -> Any:
         """A pandas data frame with a line per root infoset of each answered action."""
@@ -105,9 +114,14 @@ class Nested:
         )
 
     def __repr__(self) -> str:
+        p, game = self.player, self.strategy.tree.game_name
+        count = f"<Nested in {game}: {len(self.answers)} off-tree actions answered"
+        if p is None:
+            return f"{count}, exploitability {float(self.before):.4g} -> {float(self.after):.4g}>"
+        before, after = self.before.per_seat[p], self.after.per_seat[p]
         return (
-            f"<Nested in {self.strategy.tree.game}: {len(self.answers)} off-tree actions answered, "
-            f"exploitability {float(self.before):.4g} -> {float(self.after):.4g}>"
+            f"{count} for player {p}, from whom a best response wins {before:.4g} -> {after:.4g}; "
+            f"player {1 - p} was not expanded>"
         )
 
 
@@ -116,7 +130,7 @@ def nest(
     tree: PublicTree,
     blueprint: Strategy,
     *,
-    technique: Gadget | str = "maxmargin",
+    technique: Gadget | str = "resolve",
     method: Method = "inexpensive",
     player: int | None = None,
     progress: Callable[[int], None] | None = None,
@@ -125,9 +139,10 @@ def nest(
     """Play a blueprint of a smaller game in the larger game `tree`, by nested subgame solving.
 
     For both players, or for `player` alone, every off-tree action of the opponent that can be
-    reached is answered in turn. The smaller game (that of `blueprint.tree`) must name histories
-    as the larger one does and know what follows actions it does not list, as hold'em and the games
-    of `subgame.games.no_limit` with equal stacks do. `technique` is that of `subgame.refine`, and
+    reached is answered in turn. With `player` only that seat of the result counts: the other one
+    plays uniformly after off-tree actions. The smaller game (that of `blueprint.tree`) must name
+    histories as the larger one does and know what follows actions it does not list, as hold'em and
+    the games of `subgame.games.no_limit` with equal stacks do. `technique` is that of `refine`, and
     the rest of how to solve is `GadgetOptions`; `progress` is told the number of answers so far.
     After Ctrl-C what is not answered yet is answered uniformly.
 
@@ -160,6 +175,7 @@ def nest(
         before=exploitability(blueprint.tree, blueprint, device=device),
         after=exploitability(tree, strategy, device=device),
         seconds=time.perf_counter() - began,
+        player=player,
     )
 
 

@@ -98,7 +98,7 @@ class RangeExpansion:
     def run(self) -> Iterator[Answer]:
         """Answer every off-tree bet, those after answers included."""
         tree = self.small.tree
-        run = cast(RangeEngine, engine(tree, device=self.device))
+        run = engine(tree, device=self.device)
         sigma = both(lambda q: self.small.spread(q, self.blueprint.probs[q]))
         reach = both(lambda q: as_numpy(run.roots(q)))
         none = np.zeros_like(reach[1 - self.p])[:, None]
@@ -114,7 +114,7 @@ class RangeExpansion:
 
     def _absorb(self, part: _Part) -> None:
         """Write a part into the blueprint."""
-        source = cast(RangeTree, part.run.tree)
+        source = part.run.tree
         for q in (0, 1):
             transfer(source, np.asarray(part.sigma[q]), self.large.tree, self.plain[q], q)
 
@@ -175,7 +175,7 @@ class RangeExpansion:
         if self.method == "expensive":
             theirs = self._taken(stage, streets[0], spots, solved[o], inputs.opponent_reach)
             kept = part.run.stage(after)
-            source, target = cast(RangeTree, stage.tree), cast(RangeTree, kept.tree)
+            source, target = stage.tree, kept.tree
             blank = [np.zeros(target.stored(q), np.float32) for q in (0, 1)]
             given = both(lambda q: np.asarray(solved[q]))
             stage, solved = kept, both(lambda q: transfer(source, given[q], target, blank[q], q))

@@ -153,7 +153,9 @@ class Expansion:
         except SubgameError as error:
             why = str(error)
         if why:
-            raise SubgameError(f"{self.rules} is not a smaller version of {self.tree.game}. {why}")
+            raise SubgameError(
+                f"{self.rules} is not a smaller version of {self.tree.game_name}. {why}"
+            )
         return where
 
     def _off_tree(self, part: _Known) -> list[tuple[int, str]]:

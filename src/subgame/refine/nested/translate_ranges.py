@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ def translate_ranges(
     small, large = unmerged(range_tree(strategy.tree)), unmerged(tree)
     if [u.cards for u in small.tree.units] != [u.cards for u in large.tree.units]:
         raise SubgameError("Compile both games with the same boards, hands and merge=.")
-    run = cast(RangeEngine, engine(small.tree, device=device))
+    run = engine(small.tree, device=device)
     one, two = (_Translator(small, large, run, strategy, how, p).weights() for p in (0, 1))
     return large.gather(0, one), large.gather(1, two)
 
@@ -76,6 +76,7 @@ class _Translator:
         """Follow the real betting from `state` on."""
         if state.is_over:
             return
+        belief = self._caught_up(state, belief)
         names = self.real.holdem.actions(state)
         bets = [state.bet(name) for name in names]
         own = state.player == self.p
@@ -83,13 +84,20 @@ class _Translator:
         for name, branch in zip(names, branches, strict=True):
             self._visit(state.child(name), branch)
 
+    def _caught_up(self, state: Betting, belief: Belief) -> Belief:
+        """The belief once the next cards are dealt: a round that is open in mind ends with a call.
+
+        Only the opponent can be left to act there: we meant to raise where nobody really can.
+        """
+        out: Belief = {}
+        for (line, row), share in belief.items():
+            while not line.is_over and line.street < state.street:
+                line = line.child("c")
+            out[line, row] = out.get((line, row), 0.0) + share
+        return out
+
     def _on_turn(self, line: Betting, state: Betting) -> bool:
         """Whether the hand in mind waits for the player who really acts."""
-        if not line.is_over and line.street < state.street:
-            raise SubgameError(
-                f"After '{state}' the translating player would still be at '{line}', a street "
-                "behind; hold'em trees cannot follow that. Compile a small deck with explicit=True."
-            )
         return not line.is_over and line.street == state.street and line.player == state.player
 
     def _hear(self, state: Betting, bets: list[Bet | None], belief: Belief) -> list[Belief]:

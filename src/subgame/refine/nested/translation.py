@@ -11,7 +11,9 @@ real one, so both sides are compared by fractions of their own pots:
 * our own bets are made in the same fraction of the real pot: the nearest there is, all-in for
   all-in, a call where nobody can raise any more;
 * where the hand in mind does not wait for the player who really acts (a raise taken for a call has
-  ended the round there; an all-in that was none is called), the player checks and calls.
+  ended the round there; an all-in that was none is called), the player checks and calls;
+* where the next cards are dealt while the round in mind is still open (we meant to raise where
+  nobody really can any more), the opponent is taken to call there.
 """
 
 from __future__ import annotations
@@ -102,7 +104,7 @@ def translate(
     """
     chosen = mapping(how)
     weights = kind_of(tree).translated(strategy, chosen, device)
-    notes = {**strategy.notes, "translated": f"from {strategy.tree.game} by {chosen.name}"}
+    notes = {**strategy.notes, "translated": f"from {strategy.tree.game_name} by {chosen.name}"}
     return Strategy.from_weights(tree, weights, notes)
 
 
@@ -185,6 +187,8 @@ class _Mind:
         """The belief after chance's move; a hand that is over in mind stays where it is."""
         out: Belief = {}
         for place, weight in belief.items():
+            while self.ours.player[place] >= 0:
+                place = self.steps[place][answer(Bet(0), self.ours.bets(place))]
             if self.ours.player[place] == CHANCE and outcome not in self.steps[place]:
                 raise SubgameError(
                     f"{self.ours.h.game} is not a smaller version of the game: '{outcome}' cannot "

@@ -47,6 +47,22 @@ def stage_tree(tree: RangeTree, streets: list[Street], units: slice | None = Non
     return put_together(tree.holdem, streets, last, (one, two), tree.deals)
 
 
+def first_street(tree: RangeTree) -> RangeTree:
+    """The first street of a tree alone, to lay strategies over; its betting leads nowhere.
+
+    Its numbers are the first ones of the whole tree's.
+    """
+    before, end = tree.units, tree.units.first[1]
+    cut = {name: getattr(tree.boards, name)[:end] for name in BY_BOARD}
+    cut |= {name: getattr(tree.boards, name)[: 2 * end] for name in (*BY_PLAYER, "store_at")}
+    cut["child_at"] = np.full(end + 1, end)
+    boards = tree.boards._replace(**cut)
+    units = BoardList(before.deck, before.dealt[:1], boards, before.cards)
+    one, two = (side.reach for side in tree.players)
+    name = f"{tree.game_name} · first street"
+    return put_together(tree.holdem, tree.streets[:1], units, (one, two), tree.deals, name)
+
+
 def _some_boards(
     b: BoardArrays, first: int, some: slice, top: int, streets: list[Street]
 ) -> BoardArrays:

@@ -434,7 +434,7 @@ def put_together(
 ) -> RangeTree:
     """Make a tree of its betting and its boards; `reach` is that of the first board's hands."""
     return RangeTree(
-        game=str(game) if name is None else name,
+        game_name=str(game) if name is None else name,
         players=both(lambda p: RangeSide(p, game, streets, units, reach[p])),
         holdem=game,
         streets=streets,

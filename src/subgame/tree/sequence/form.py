@@ -121,7 +121,7 @@ def assemble(form: Form) -> SequenceTree:
     node, row, col, value = form.entries
     h = form.histories
     return SequenceTree(
-        game=form.game,
+        game_name=form.game,
         players=(one, two),
         terminals=_group(Entries(node, first[row], second[col], value)),
         node_names=form.node_names,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,8 +74,59 @@ class Histories:
             state = state.child(label)
         return state
 
+    def down_to(self, top: NDArray[np.int64]) -> Histories:
+        """The histories down to those at the `top` of some subgames, where a walk would stop.
+
+        No infoset lies both above and below. Numbers are those of a walk that stops there.
+        """
+        below, ends = np.zeros(len(self), bool), np.zeros(len(self), bool)
+        ends[top] = True
+        for h, above in enumerate(self.parent.tolist()):  # parents first
+            below[h] = above >= 0 and (below[above] or ends[above])
+        kept = np.flatnonzero(~below)
+        history, node = _numbers(kept, len(self)), np.unique(self.node[kept])
+        acts = np.where(ends, -1, self.infoset)[kept]
+        tables, sequence = [], []
+        for p, table in enumerate(self.tables):
+            own = np.unique(acts[(self.player[kept] == p) & (acts >= 0)])
+            sizes = [len(table.actions[i]) for i in own.tolist()]
+            roots = int(table.sequence[0])
+            start = np.cumsum([roots, *sizes], dtype=np.int32)
+            old = [np.arange(roots), *map(np.arange, table.sequence[own], table.sequence[own + 1])]
+            place = _numbers(np.concatenate(old), int(table.sequence[-1]))
+            names = [table.names[i] for i in own.tolist()]
+            actions = [table.actions[i] for i in own.tolist()]
+            tables.append(InfosetTable(names, actions, history[table.first[own]], start))
+            sequence.append(place[self.sequence[p][kept]])
+            here = (self.player[kept] == p) & (acts >= 0)
+            acts[here] = _numbers(own, len(table.names))[acts[here]]
+        number, above = _numbers(node, len(self.node_names)), self.parent[kept]
+        up = self.node_parent[node]
+        return replace(
+            self,
+            parent=np.where(above >= 0, history[above], -1).astype(np.int32),
+            edge=self.edge[kept],
+            player=np.where(ends, FRONTIER, self.player)[kept].astype(np.int8),
+            action=self.action[kept],
+            infoset=acts,
+            sequence=(sequence[0], sequence[1]),
+            chance=self.chance[kept],
+            payoff=np.where(ends, 0.0, self.payoff)[kept],
+            node=number[self.node[kept]],
+            tables=(tables[0], tables[1]),
+            node_names=[self.node_names[n] for n in node.tolist()],
+            node_parent=np.where(up >= 0, number[up], -1).astype(np.int32),
+        )
+
     def __len__(self) -> int:
         return len(self.parent)
+
+
+def _numbers(kept: NDArray[Any], size: int) -> Ints:
+    """[old number] the new number of what is kept, in the same order."""
+    out = np.full(size, -1, np.int32)
+    out[kept] = np.arange(len(kept))
+    return out
 
 
 def path_of(parent: Ints, edge: Ints, labels: Sequence[str], h: int) -> list[str]:

@@ -1,6 +1,6 @@
 """CPU seconds of compiling OpenSpiel games, beside plain walks of them in Python.
 
-``python tests/compile_times.py`` writes ``docs/results/compile-times.json`` and prints a table.
+``python benchmarks/compile_times.py`` writes ``docs/results/compile-times.json`` and prints it.
 Four walks are recursive and clone a state for each child. The bare one asks for the acting player,
 the moves and the payoffs. The second one asks for what any compiler must know: also the information
 state of the acting player and the names of the moves. The third one asks for what ours asks: the
@@ -101,7 +101,7 @@ def measured(name: str) -> dict[str, Any]:
 def main() -> None:
     rows = [measured(name) for name in NAMES]
     found = {
-        "command": "python tests/compile_times.py",
+        "command": "python benchmarks/compile_times.py",
         "commit": commit(),
         "machine": machine(("numpy", "open-spiel")),
         "rows": rows,

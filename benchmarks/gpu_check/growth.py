@@ -1,4 +1,4 @@
-"""How time grows with size, drawn: ``python -m subgame.bench.gpu.growth docs/results/gpu.json``."""
+"""How time grows with size, drawn: ``python benchmarks/gpu_check/growth.py FILE``."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def draw(found: dict[str, Any]) -> Figure:
 
 
 def main() -> None:
-    """What ``python -m subgame.bench.gpu.growth`` does."""
-    parser = argparse.ArgumentParser(prog="python -m subgame.bench.gpu.growth")
-    parser.add_argument("file", type=Path, help="what subgame.bench.gpu.check --out wrote")
+    """What ``python benchmarks/gpu_check/growth.py`` does."""
+    parser = argparse.ArgumentParser(prog="python benchmarks/gpu_check/growth.py")
+    parser.add_argument("file", type=Path, help="what gpu_check --out wrote")
     asked = parser.parse_args()
     figure = draw(json.loads(asked.file.read_text()))
     for kind in ("png", "svg"):

@@ -12,8 +12,8 @@ from typing import NamedTuple, get_args
 
 import numpy as np
 
-from subgame.bench.gpu import measure
-from subgame.bench.gpu.measure import MILLI, Json, Pair, Scale, Spot, advance, forget, now
+from gpu_check import measure
+from gpu_check.measure import MILLI, Json, Pair, Scale, Spot, advance, forget, now
 from subgame.engines.torch.batch import RangeBatch
 from subgame.engines.torch.memory import Placement
 from subgame.engines.torch.offload import OffloadedBlock, Queue

@@ -1,4 +1,4 @@
-"""Pictures of the pages for the documentation: ``python tests/serve/page_pictures.py`` takes them.
+"""Pictures of the pages for the documentation: ``python tools/page_pictures.py`` takes them.
 
 It takes a minute. The hands at the table are dealt by chance, so that picture differs every time.
 """
@@ -6,14 +6,19 @@ It takes a minute. The hands at the table are dealt by chance, so that picture d
 from __future__ import annotations
 
 import re
+import sys
 import tempfile
 from pathlib import Path
 
-from chromium import chromium
 from playwright.sync_api import Page
-from serving import listening
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "serve"))
+
+from chromium import chromium  # noqa: E402
+from serving import listening  # noqa: E402
+
+DOCS = ROOT / "docs"
 SPOT = "board=Qs+Jh+2h+8d&turn_b=0.5x&turn_r=2.5r+a&river_b=0.5x+1x&river_r=a&cap=3&target=0.8"
 HOLDEM = "/games/nlfh-small(ranks%3DTJQKA%2Csuits%3Dcd)?at=c+c+%2F+Ad+Kd+Qc"
 WIDTH = 1200

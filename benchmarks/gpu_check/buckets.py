@@ -1,4 +1,4 @@
-"""What `subgame.bench.gpu.check` measures of bucketed streets: time, memory, and what is lost."""
+"""What `gpu_check` measures of bucketed streets: time, memory, and what is lost."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from gpu_check import measure
+from gpu_check.games import far, fresh
+from gpu_check.measure import Json, Pair, Scale, advance, kept
 from subgame.abstraction.features import features
 from subgame.abstraction.points import points
-from subgame.bench.gpu import measure
-from subgame.bench.gpu.games import far, fresh
-from subgame.bench.gpu.measure import Json, Pair, Scale, advance, kept
 from subgame.engines.torch.buckets import Bucketed
 from subgame.engines.torch.ranges import TorchRangeEngine
 from subgame.games.holdem.game import BOARD_CARDS

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.bench.gpu.games import far, fresh, preset
-from subgame.bench.gpu.measure import Json, Pair, advance, cfr_from
+from gpu_check.games import far, fresh, preset
+from gpu_check.measure import Json, Pair, advance, cfr_from
 from subgame.engines.arrays import as_numpy
 from subgame.engines.torch.batch import RangeBatch
 from subgame.engines.torch.ranges import TorchRangeEngine

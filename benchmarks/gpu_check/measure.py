@@ -1,4 +1,4 @@
-"""Times, bytes and curves of a batch of subgames on a device, for `subgame.bench.gpu.check`."""
+"""Times, bytes and curves of a batch of subgames on a device, for `gpu_check`."""
 
 from __future__ import annotations
 

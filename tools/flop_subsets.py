@@ -1,6 +1,6 @@
 """Makes ``subgame/data/flops.json``: small sets of weighted flops that stand for all 1,755.
 
-    python -m subgame.bench.flop_subsets FOLDER
+    python tools/flop_subsets.py FOLDER
 
 Wanted are weights above 0 on few flops, with which the weighted means of many features are those of
 all flops: the equity of each class of hands against a random hand, its square (how much it varies
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from subgame.bench import preflop_data
+import preflop_data
 from subgame.games.holdem.cards import DECK
 from subgame.games.holdem.isomorphism import canonical_boards
 from subgame.spots.decisions import class_of
@@ -112,7 +112,7 @@ def quality(equity: Floats, chosen: list[int], weights: Floats) -> dict[str, flo
 def make(equity: Floats, sizes: tuple[int, ...] = SIZES) -> dict[str, Any]:
     """The contents of the file; `equity` is [flop, class], against a random hand."""
     boards, (table, wanted) = canonical_boards((3,)), features(equity)
-    out: dict[str, Any] = {"made_by": "python -m subgame.bench.flop_subsets FOLDER", "subsets": {}}
+    out: dict[str, Any] = {"made_by": "python tools/flop_subsets.py FOLDER", "subsets": {}}
     for size in sizes:
         chosen, weights = choose(table, wanted, size)
         order = np.argsort(-weights)

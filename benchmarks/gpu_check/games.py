@@ -1,4 +1,4 @@
-"""Checks and times the engine of explicit trees: the part ``games`` of ``subgame.bench.gpu.check``.
+"""Checks and times the engine of explicit trees: the part ``games`` of ``gpu_check``.
 
 For every game, schedule and gadget the worst difference between a device and plain PyTorch on the
 CPU, relative to the greatest number, on fresh random inputs; values and best responses also beside
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpu_check.measure import Json, advance, cfr_from, cfr_of, kept
 from subgame import games
-from subgame.bench.gpu.measure import Json, advance, cfr_from, cfr_of, kept
 from subgame.engines.arrays import as_numpy
 from subgame.engines.torch.runtime import PLAIN
 from subgame.engines.torch.sequence import TorchSequenceEngine
@@ -288,7 +288,7 @@ def check(
     out["worst"] = max(v for v in numbers if not isinstance(v, bool))
     out["same bits again"] = all(v for v in numbers if isinstance(v, bool))
     out["time"] = {
-        f"{tree.game}, {word}": timed(device, tree, parse(word))
+        f"{tree.game_name}, {word}": timed(device, tree, parse(word))
         for tree in (sequence_tree(compile(games.load(name))) for name in long)
         for word in ("cfr+", "pdcfr+")
     }

@@ -1,9 +1,9 @@
 """Makes ``subgame/data/preflop.npz``: exact equities before the flop.
 
-    python -m subgame.bench.preflop_data FOLDER
+    python tools/preflop_data.py FOLDER
 
 It takes 77 seconds on one core of 2.6 GHz. `make` also has the equities on every flop, which
-`subgame.bench.flop_subsets` needs.
+`tools/flop_subsets.py` needs.
 
 It goes through the 134,459 boards of five cards that differ not only by suit. On each, the 1,081
 hands are sorted by rank. What a class of hands wins from another is the sum over all pairs of their

@@ -1,4 +1,4 @@
-"""Checks and times the engines on a GPU: ``python -m subgame.bench.gpu.check [PART ...]``.
+"""Checks and times the engines on a GPU: ``python benchmarks/gpu_check [PART ...]``.
 
 Prints JSON: the device, its copy bandwidth, how far the fused kernels are from the plain PyTorch
 path on the CPU (small decks, fresh random inputs each time) and on the device (whole flop
@@ -28,13 +28,13 @@ from typing import Any, get_args
 
 import numpy as np
 
-from subgame.bench.gpu import games as check_games
-from subgame.bench.gpu import measure
-from subgame.bench.gpu.agreement import agreement, gadgets, rounding
-from subgame.bench.gpu.buckets import part_buckets
-from subgame.bench.gpu.games import far
-from subgame.bench.gpu.larger import part_larger
-from subgame.bench.gpu.measure import MILLI, Json, Scale, Spot, advance, curve, now, timed
+from gpu_check import games as check_games
+from gpu_check import measure
+from gpu_check.agreement import agreement, gadgets, rounding
+from gpu_check.buckets import part_buckets
+from gpu_check.games import far
+from gpu_check.larger import part_larger
+from gpu_check.measure import MILLI, Json, Scale, Spot, advance, curve, now, timed
 from subgame.engines.torch.batch import RangeBatch
 from subgame.engines.torch.ranges import TorchRangeEngine
 from subgame.engines.torch.runtime import load_torch
@@ -47,7 +47,7 @@ from subgame.tree.ranges.tree import compile_range_tree
 
 Tensor = Any
 THREE_BETS = "preflop: 0.5x 1x / cap 1; flop: 0.5x 1x / cap 3"
-CPU = Path(__file__).parents[4] / "docs" / "results" / "bench-holdem.json"
+CPU = Path(__file__).parents[2] / "docs" / "results" / "bench-holdem.json"
 """Where the CPU engine's times are, in a checkout."""
 
 
@@ -311,8 +311,8 @@ def _write(found: dict[str, Any], path: Path) -> None:
 
 
 def main() -> None:
-    """What ``python -m subgame.bench.gpu.check`` does."""
-    parser = argparse.ArgumentParser(prog="python -m subgame.bench.gpu.check")
+    """What ``python benchmarks/gpu_check`` does."""
+    parser = argparse.ArgumentParser(prog="python benchmarks/gpu_check")
     parser.add_argument("parts", nargs="*", default=list(PARTS))
     parser.add_argument("--interpret", action="store_true", help="kernels without a GPU")
     parser.add_argument("--out", help="a file for the JSON")
@@ -328,7 +328,7 @@ def main() -> None:
         raise SystemExit(0 if fine else f"Kernels are {worst:g} off, {share:.2%} of 16 bits.")
     torch = load_torch()
     found = {
-        "command": f"python -m subgame.bench.gpu.check {' '.join(asked.parts)}",
+        "command": f"python benchmarks/gpu_check {' '.join(asked.parts)}",
         "device": torch.cuda.get_device_name(),
         "torch": torch.__version__,
         "python": platform.python_version(),
@@ -348,7 +348,3 @@ def main() -> None:
         if asked.out:
             print(rescue(asked.out, partial(_write, found)), file=sys.stderr, flush=True)
     raise SystemExit(failed)
-
-
-if __name__ == "__main__":
-    main()

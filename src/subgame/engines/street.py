@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from subgame.engines.arrays import (
     zeros,
 )
 from subgame.engines.base import EngineBase
-from subgame.engines.contract import Both, Mode, Pair, RangeEngine, Regrets, Response
+from subgame.engines.contract import Both, Mode, Pair, Regrets, Response
 from subgame.errors import SubgameError
 from subgame.tree.parts import both
 from subgame.tree.ranges.betting_tree import Street
@@ -129,6 +129,23 @@ class GivenLeaves:
         return self.values[p][:, None]
 
 
+class Hands(Protocol):
+    """The hands on which a street is played: what `StreetEngine` needs of a `RangeEngine`."""
+
+    @property
+    def tree(self) -> Any:
+        """A tree with ``deals``, and ``slots`` and ``reach`` of both players."""
+
+    def array(self, values: Floats) -> Array:
+        """See `contract.Engine.array`."""
+
+    def rates(self, discounts: Floats, begin: int) -> Array:
+        """See `contract.Engine.rates`."""
+
+    def opposing(self, p: int, reach: Array, street: int) -> Array:
+        """See `contract.RangeEngine.opposing`."""
+
+
 class StreetEngine(EngineBase):
     """The engine of a street that ends in a `LeafTable`; see `engines.contract.Engine`.
 
@@ -136,14 +153,14 @@ class StreetEngine(EngineBase):
     the table is float64.
     """
 
-    def __init__(self, run: RangeEngine, street: Street, leaves: Leaves) -> None:
+    def __init__(self, run: Hands, street: Street, leaves: Leaves) -> None:
         if any(ending.showdown for ending in street.endings):
             raise SubgameError("A depth limit lies before the last street.")
         self.run, self.tree, self.street, self.leaves = run, run.tree, street, leaves
         self.sides = tuple(
             Side(street, p, len(leaves) if p == leaves.opponent else 1) for p in (0, 1)
         )
-        self.deals = cast(RangeTree, run.tree).deals
+        self.deals = run.tree.deals
         widths = [len(side.slots) for side in run.tree.players]
         self.none = both(lambda p: as_double(run.array(np.zeros((1, widths[p])))))
         """[1, hand] zeros in float64, of the engine's library and on its device."""

@@ -1,6 +1,6 @@
 """How near the network's values on the flop are to long rollouts, beside short ones.
 
-``python tests/flop_network.py`` writes ``docs/results/flop-network.json`` and prints it. At some
+``python benchmarks/flop_network.py`` writes ``docs/results/flop-network.json``. At some
 spots of the blueprint that comes with the package the flop is solved to its end for one player.
 The reference are rollouts on many boards, in two halves. An error is the root of the mean product
 of the differences from both halves, which have no noise in common; pairs count as often as both
@@ -17,15 +17,15 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.blueprints.stored import StoredBlueprint
-from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.engines.numba.strengths import mean_ahead
+from subgame.engines.street import StreetEngine
 from subgame.games.holdem import hunl
 from subgame.papers.report import commit, machine
 from subgame.play.agent import Event
@@ -33,7 +33,6 @@ from subgame.play.holdem_agent import FLOP, HoldemAgent
 from subgame.refine.depth import rollouts
 from subgame.refine.depth.flop_network import FlopNetwork, flop_pairs
 from subgame.refine.depth.rollouts import ROLLING, SCHEDULE, RolloutLeaves, _Solving
-from subgame.refine.depth.street import StreetEngine
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits, Run, drive
 
@@ -83,7 +82,7 @@ def spot(blueprint: StoredBlueprint, line: str, seat: int, flop: tuple[int, ...]
 
 
 def solution(here: Seeded, leaves: RolloutLeaves) -> tuple[StreetEngine, list[Any]]:
-    on = StreetEngine(cast(RangeEngine, engine(here.tree)), here.street, leaves)
+    on = StreetEngine(engine(here.tree), here.street, leaves)
     solving = Run(here.tree, parse(SCHEDULE), on=on, reach=(here.reach[0], here.reach[1]))
     drive(solving, Limits(ITERATIONS, None), measured=False)
     return on, list(solving.played())
@@ -199,7 +198,7 @@ def main() -> None:
     }
     told = {
         "title": "Values at the end of the flop by network and by rollouts, beside long rollouts",
-        "command": "OPENBLAS_NUM_THREADS=1 python tests/flop_network.py",
+        "command": "OPENBLAS_NUM_THREADS=1 python benchmarks/flop_network.py",
         "commit": commit(),
         "machine": machine(("numpy", "numba", "torch"))
         | {"note": "CPU seconds of one thread; other work ran"},

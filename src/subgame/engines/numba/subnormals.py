@@ -1,0 +1,82 @@
+"""Subnormal numbers count as zero in kernels: a mode of the processor, set for one thread at a time.
+
+A product of small probabilities or a regret that every iteration halves ends in numbers below the
+smallest normal one. On x86_64 an operation on such a number takes a hundred cycles or more, and
+other processors may round it in another way. A kernel that Python calls begins with
+``word = flush_subnormals()`` and ends with ``restore(word)``, on every thread that runs it. So code
+outside of kernels, which shares the thread, never sees the mode.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import binding, ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+MXCSR_FLUSH = 0x8040
+"""x86: results that are subnormal become zero (bit 15), and so do operands (bit 6)."""
+FPCR_FLUSH = 1 << 24
+"""aarch64: both."""
+_INT32, _INT64, _VOID = ir.IntType(32), ir.IntType(64), ir.VoidType()
+
+
+def read_word(builder: Any, triple: str) -> Any:
+    """Emit code that reads the control word of the processor; 0 where we know none."""
+    if triple.startswith(("x86_64", "i386", "i686")):
+        place = cgutils.alloca_once(builder, _INT32)
+        _x86(builder, "stmxcsr", place)
+        return builder.zext(builder.load(place), _INT64)
+    if triple.startswith(("aarch64", "arm64")):
+        return builder.call(_aarch64(builder, "get", ir.FunctionType(_INT64, [])), [])
+    return ir.Constant(_INT64, 0)
+
+
+def write_word(builder: Any, triple: str, word: Any, extra: bool = False) -> None:
+    """Emit code that sets the control word, with `extra` so that subnormal numbers are flushed."""
+    if triple.startswith(("x86_64", "i386", "i686")):
+        word = builder.or_(word, ir.Constant(_INT64, MXCSR_FLUSH)) if extra else word
+        place = cgutils.alloca_once(builder, _INT32)
+        builder.store(builder.trunc(word, _INT32), place)
+        _x86(builder, "ldmxcsr", place)
+    elif triple.startswith(("aarch64", "arm64")):
+        word = builder.or_(word, ir.Constant(_INT64, FPCR_FLUSH)) if extra else word
+        builder.call(_aarch64(builder, "set", ir.FunctionType(_VOID, [_INT64])), [word])
+
+
+def _x86(builder: Any, name: str, place: Any) -> None:
+    byte = ir.IntType(8).as_pointer()
+    function = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(_VOID, [byte]), f"llvm.x86.sse.{name}"
+    )
+    builder.call(function, [builder.bitcast(place, byte)])
+
+
+def _aarch64(builder: Any, verb: str, kind: Any) -> Any:
+    return cgutils.get_or_insert_function(builder.module, kind, f"llvm.aarch64.{verb}.fpcr")
+
+
+@intrinsic
+def flush_subnormals(typing: Any) -> Any:
+    """Have subnormal numbers count as zero on this thread; returns the control word before."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        triple = binding.get_process_triple()
+        word = read_word(builder, triple)
+        write_word(builder, triple, word, extra=True)
+        return word
+
+    return types.int64(), codegen
+
+
+@intrinsic
+def restore(typing: Any, word: Any) -> Any:
+    """Set a control word that `flush_subnormals` has returned."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        write_word(builder, binding.get_process_triple(), args[0])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), codegen

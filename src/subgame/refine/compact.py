@@ -1,0 +1,169 @@
+"""`Compact`: a strategy kept as its trunk and the values at the roots of its subgames.
+
+Burch et al. 2014. It is the same for both kinds of tree: `SequenceCompact` keeps values history by
+history, `RangeCompact` those of all boards and hands of hold'em.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, Unpack, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.engines.arrays import Floats
+from subgame.errors import DAMAGED, SubgameError, brief, did_you_mean
+from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
+from subgame.refine.gadgets import technique as technique_named
+from subgame.refine.kinds import kind_of
+from subgame.refine.solve_gadget import RefineOptions, Solving, solve_gadget
+from subgame.refine.subgame import Subgame
+from subgame.solve.options import check_options, made_of, with_options
+from subgame.solve.solver import whole_solves
+from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.strategy import Strategy
+
+FORMAT = "subgame-compact-1"
+Tensors = Mapping[str, NDArray[Any]]
+
+
+class ReconstructOptions(RefineOptions, total=False):
+    """How subgames are re-solved."""
+
+    technique: Gadget | str
+    """As in `refine`; by default Resolve, as Burch et al. 2014 have it."""
+
+
+class Reconstruction(NamedTuple):
+    """A subgame's strategy, solved again from what was kept."""
+
+    subgame: Subgame
+    sigma: tuple[Floats, Floats]  # [q] both players, over the subgame's tree
+    gaps: tuple[float, float]  # exploitability of each re-solving game, eps_R
+
+    def __repr__(self) -> str:
+        return brief(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Compact(ABC):
+    """A strategy kept as its trunk and the counterfactual values at the roots of its subgames."""
+
+    __repr__ = brief
+
+    strategy: Strategy
+    """Over the trunk."""
+    values: Any
+    """Counterfactual (best-response) values at the roots, unnormalised; see the subclasses."""
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def trunk(self) -> PublicTree:
+        """The tree down to the subgames."""
+        return self.strategy.tree
+
+    @property
+    def made_for(self) -> PublicTree:
+        """The tree that a file names."""
+        return self.trunk
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is kept: the trunk's probabilities and the root values."""
+        return sum(array.nbytes for array in self.tensors().values())
+
+    @abstractmethod
+    def names(self) -> list[str]:
+        """The names of the subgames."""
+
+    @abstractmethod
+    def subgame(self, k: int) -> Subgame:
+        """Subgame number `k`, compiled anew."""
+
+    @abstractmethod
+    def inputs(self, k: int, subgame: Subgame, opponent: int) -> GadgetInputs:
+        """What a gadget on subgame number `k` is told: the trunk's reaches, the values kept."""
+
+    @abstractmethod
+    def whole(self, tree: PublicTree, **options: Unpack[ReconstructOptions]) -> Strategy:
+        """Reconstruct every subgame and lay the result over the whole game's tree."""
+
+    @abstractmethod
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """The arrays that are kept, by name."""
+
+    @staticmethod
+    def kept_for(tree: Any) -> PublicTree:
+        """The tree that a file names, from the one that `load` was given."""
+        return cast(PublicTree, tree)
+
+    @classmethod
+    @abstractmethod
+    def of_tensors(cls, tree: Any, count: int, tensors: Tensors, notes: dict[str, Any]) -> Compact:
+        """What `tensors` has given, of so many subgames; errors mean that a file is damaged."""
+
+    def subgames(self) -> Iterator[Subgame]:
+        """Each subgame in turn, compiled anew and dropped when the next one is asked for."""
+        return map(self.subgame, range(len(self.names())))
+
+    def solving(self, options: ReconstructOptions) -> tuple[Gadget, Solving]:
+        """How subgames are re-solved, from the options of a user."""
+        check_options(Compact.reconstruct, options)
+        return technique_named(options.get("technique", Resolve())), made_of(Solving, options)
+
+    @with_options(ReconstructOptions)
+    @whole_solves()
+    def reconstruct(
+        self, subgame: Subgame | str, **options: Unpack[ReconstructOptions]
+    ) -> Reconstruction:
+        """Re-solve one subgame for both players from the trunk and the root values."""
+        names = self.names()
+        name = subgame if isinstance(subgame, str) else subgame.name
+        if name not in names:
+            raise did_you_mean("subgame", name, names)
+        k = names.index(name)
+        if isinstance(subgame, str):
+            subgame = self.subgame(k)
+        gadget, solving = self.solving(options)
+        how = solving.technique(gadget, subgame.tree)
+        sigma, gaps = list(Strategy.uniform(subgame.tree).probs), [0.0, 0.0]
+        for p, side in enumerate(subgame.tree.players):
+            inputs = self.inputs(k, subgame, 1 - p)
+            if side.names:
+                solved = solve_gadget(how, subgame, inputs, solving.device)
+                sigma[p], gaps[p] = solved.sigma[p], float(solved.result.exploitability)
+        return Reconstruction(subgame, (sigma[0], sigma[1]), (gaps[0], gaps[1]))
+
+    def error_bound(self, subgame: Subgame, epsilon_s: float, epsilon_r: float) -> float:
+        """Burch et al. 2014, Theorem 3: re-solving adds at most (|I_R| - 1) eps_S + eps_R.
+
+        |I_R| is the number of root infosets of both players, eps_S the exploitability of the
+        strategy that was forgotten, eps_R that of the new one in the re-solving game.
+        """
+        roots = sum(len(player.slots) for player in subgame.tree.players)
+        return (roots - 1) * epsilon_s + epsilon_r
+
+    def save(self, path: str | Path) -> None:
+        """Write trunk strategy and root values to a safetensors file."""
+        tensors = {name: np.ascontiguousarray(array) for name, array in self.tensors().items()}
+        state = {"notes": json.dumps(self.notes), "subgames": str(len(self.names()))}
+        write_tensors(Path(path), tensors, describe(self.made_for, FORMAT) | state)
+
+    @staticmethod
+    def load(path: str | Path, tree: PublicTree) -> Compact:
+        """Read what `save` wrote, for the trunk that `trunk_of` gives, or for a hold'em tree."""
+        header, tensors = read_tensors(path, "what Compact.save has saved")
+        kind = kind_of(tree).compact
+        check_made_for(path, header, kind.kept_for(tree), FORMAT)
+        try:
+            notes = json.loads(header["notes"])
+            return kind.of_tensors(tree, int(header["subgames"]), tensors, notes)
+        except DAMAGED as error:
+            why = f" {error}" if isinstance(error, SubgameError) else ""
+            raise SubgameError(f"{path} is damaged.{why}") from None
