@@ -59,7 +59,7 @@ Client = httpx.Client
 def submit(client: Client, rng: random.Random, number: int) -> bool:
     """Put one job into the queue; which one depends on its number and on the random numbers."""
     count = rng.choice((2_000, 20_000, 100_000))
-    kind = number % 5
+    kind, body = number % 5, dict[str, Any]()
     if kind in (0, 1):
         storage = "int16" if number % 10 == 1 else "float32"
         body = {"spot": RIVER, "stop": {"iterations": count}, "schedule": "dcfr"}
@@ -186,6 +186,11 @@ def resident(pid: int) -> float:
     return round(float(psutil.Process(pid).memory_info().rss) / 2**20, 1)
 
 
+def listed(client: Client) -> list[dict[str, Any]]:
+    """The jobs of the server."""
+    return list(client.get("/api/jobs").json())
+
+
 def run(data: Path, minutes: float, seed: int) -> dict[str, Any]:
     """Soak a server, and say what became of its jobs, files and memory."""
     rng, stop, kills, seen = random.Random(seed), threading.Event(), list[float](), Counter[str]()
@@ -210,11 +215,10 @@ def run(data: Path, minutes: float, seed: int) -> dict[str, Any]:
         stop.set()
         for thread in threads:
             thread.join(120)
-        rows = lambda: client.get("/api/jobs").json()  # noqa: E731, read again and again
-        _wait(lambda: all(row["state"] in ENDED for row in rows()), 30 * 60)
+        _wait(lambda: all(row["state"] in ENDED for row in listed(client)), 30 * 60)
         drained = time.monotonic() - began
         memory.append(resident(pid))
-        jobs = rows()
+        jobs = listed(client)
     return {
         "minutes": minutes,
         "seconds_until_all_ended": round(drained, 1),

@@ -14,6 +14,7 @@ BINARY = {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 UNITS = {"": 1, "B": 1} | DECIMAL | BINARY
 SYSTEM = Path("/proc/meminfo")
 PROCESS = Path("/proc/self/statm")
+OWN = Path("/proc/self/cgroup")
 GROUP = Path("/sys/fs/cgroup")
 
 
@@ -84,8 +85,11 @@ def available() -> float:
             found.append(float(os.sysconf("SC_AVPHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE"))
     # What a container may use, by either version of control groups.
     for limit, used, folder in (
-        ("memory.max", "memory.current", GROUP),
-        ("memory.limit_in_bytes", "memory.usage_in_bytes", GROUP / "memory"),
+        *(("memory.max", "memory.current", folder) for folder in (GROUP, *_own(GROUP, ""))),
+        *(
+            ("memory.limit_in_bytes", "memory.usage_in_bytes", folder)
+            for folder in (GROUP / "memory", *_own(GROUP / "memory", "memory"))
+        ),
     ):
         try:
             most, taken = (float((folder / name).read_text()) for name in (limit, used))
@@ -95,6 +99,16 @@ def available() -> float:
         except (OSError, ValueError):  # no such group, or "max" for no limit
             continue
     return max(0.0, min(*found, _address_space()))
+
+
+def _own(root: Path, controller: str) -> list[Path]:
+    """The control group of this process, as far as it is told: lines are ``4:memory:/path``."""
+    try:
+        lines = [line.split(":", 2) for line in OWN.read_text().splitlines()]
+    except OSError:
+        return []
+    found = [line[2] for line in lines if len(line) == 3 and controller in line[1].split(",")]
+    return [root / path.lstrip("/") for path in found if path != "/"]
 
 
 def _address_space() -> float:

@@ -238,8 +238,8 @@ def files(folder: Path) -> list[Target]:
 
     sg.Strategy.random(kuhn).save(path)
     kept = path.read_bytes()
-    sg.solve(kuhn, "cfr+", iterations=3, checkpoint=path)
-    state = path.read_bytes()
+    sg.solve(kuhn, "cfr+", iterations=3, checkpoint=folder / "run.safetensors")
+    state = (folder / "run.safetensors").read_bytes()
     save_spot(sg.Strategy.uniform(river), path)
     return [
         Target("strategy", strategy, (kept,), 0.3),

@@ -27,9 +27,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import Betting
+from subgame.games.holdem.sizes import STREETS
 
 Ints = NDArray[np.int32]
 FOLD, CALL = -1, 0
