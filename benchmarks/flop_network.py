@@ -29,10 +29,10 @@ from subgame.engines.street import StreetEngine
 from subgame.games.holdem import hunl
 from subgame.papers.report import commit, machine
 from subgame.play.agent import Event
-from subgame.play.holdem_agent import FLOP, HoldemAgent
-from subgame.refine.depth import rollouts
-from subgame.refine.depth.flop_network import FlopNetwork, flop_pairs
-from subgame.refine.depth.rollouts import ROLLING, SCHEDULE, RolloutLeaves, _Solving
+from subgame.play.hunl import rollouts
+from subgame.play.hunl.agent import FLOP, HoldemAgent
+from subgame.play.hunl.flop_network import FlopNetwork, flop_pairs
+from subgame.play.hunl.rollouts import ROLLING, SCHEDULE, RolloutLeaves, _Solving
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits, Run, drive
 

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 import subgame as sg
 from oracle import Oracle, Profile
-from subgame.refine.compact import Compact
-from subgame.refine.depth.limit import DepthLimited
-from subgame.refine.subgame import SequenceSubgame, Subgame
+from subgame.refine.sequence.decompose import SequenceCompact
+from subgame.refine.sequence.limit import DepthLimited
+from subgame.refine.sequence.subgames import SequenceSubgame
+from subgame.refine.subgame import Subgame
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 
 SMALL = [
@@ -76,8 +77,8 @@ def depth_limited(*args: Any, **options: Any) -> DepthLimited:
     return found
 
 
-def cfr_d(*args: Any, **options: Any) -> Compact:
+def cfr_d(*args: Any, **options: Any) -> SequenceCompact:
     """`sg.cfr_d` of a sequence tree."""
     found = sg.cfr_d(*args, **options)
-    assert isinstance(found, Compact)
+    assert isinstance(found, SequenceCompact)
     return found

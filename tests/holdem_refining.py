@@ -7,9 +7,9 @@ from functools import cache
 import subgame as sg
 from subgame.games.holdem.cards import Deck
 from subgame.refine.gadgets import Gadget, GadgetInputs, technique
-from subgame.refine.payoffs import Trunk
-from subgame.refine.refine import Part
-from subgame.refine.subgame import SequenceSubgame, sequence_subgames
+from subgame.refine.sequence.subgames import SequenceSubgame, sequence_subgames
+from subgame.refine.subgame import Trunk
+from subgame.refine.verbs.refine import Part
 from subgame.tree.ranges.tree import RangeTree
 
 SHORT = Deck("TJQKA", "hs")

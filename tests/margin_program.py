@@ -26,7 +26,8 @@ from scipy.sparse import coo_array
 
 from oracle import Node, Oracle, Profile
 from subgame.games.base import CHANCE, TERMINAL
-from subgame.refine.subgame import SequenceSubgame, Subgame
+from subgame.refine.sequence.subgames import SequenceSubgame
+from subgame.refine.subgame import Subgame
 
 Sequence = tuple[str, ...]
 """A root slot ``(name,)``, or an infoset and the action taken there ``(infoset, action)``."""

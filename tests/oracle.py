@@ -55,10 +55,17 @@ class Rule:
     gamma: float
     predictive: bool = False
     alternating: bool = True
+    later: tuple[float, float] | None = None
+    """Alpha and beta from iteration `ramp` on; until then they change linearly."""
+    ramp: int = 1
+    responder: int = -1
+    """The player who answers best on every iteration and does not learn; -1 for none."""
 
     def discount(self, t: int, regret: float) -> float:
         """By what iteration t multiplies a regret left by iteration t - 1."""
         exponent = self.alpha if regret > 0 else self.beta
+        if self.later is not None:
+            exponent += min(t / self.ramp, 1) * (self.later[regret <= 0] - exponent)
         if t == 1 or exponent == math.inf:  # at t = 1 there is no old regret
             return 1.0
         if exponent == -math.inf:
@@ -75,6 +82,13 @@ RULES = {
     "pcfr+": Rule(math.inf, -math.inf, 2, predictive=True),
     "pdcfr+": Rule(2.3, -math.inf, 5, predictive=True),
 }
+
+MORE_RULES = {
+    "hs-dcfr": Rule(1.1, 0, 4, later=(2.2, 0.25), ramp=150),
+    "cfr-br(responder=0)": Rule(math.inf, -math.inf, 1, responder=0),
+    "cfr-br(responder=1)": Rule(math.inf, -math.inf, 1, responder=1),
+}
+"""Rules whose exponents change, and rules in which one player answers best."""
 
 
 @dataclass(frozen=True)
@@ -214,6 +228,14 @@ class Oracle:
         """What the player is paid for answering the other one's strategy best."""
         return self._best_response(profile, player)[0]
 
+    def best_response(self, profile: Profile, player: int) -> Strategy:
+        """The best answer at every infoset; the first of actions that are equally good."""
+        chosen = self._best_response(profile, player)[2]
+        return {
+            infoset: {action: float(action == chosen[infoset]) for action in actions}
+            for infoset, actions in self.infosets[player].items()
+        }
+
     def counterfactual_best_response(self, profile: Profile, player: int) -> dict[str, float]:
         """The sum over h in I of pi_-i(h) times the value of h to a player at best from I on.
 
@@ -221,7 +243,9 @@ class Oracle:
         """
         return self._best_response(profile, player)[1]
 
-    def _best_response(self, profile: Profile, player: int) -> tuple[float, dict[str, float]]:
+    def _best_response(
+        self, profile: Profile, player: int
+    ) -> tuple[float, dict[str, float], dict[str, str]]:
         reach = self._reach_of_others(profile, player)
         at_infoset: dict[str, float] = {}
         best_action: dict[str, str] = {}
@@ -253,7 +277,8 @@ class Oracle:
         for infoset in self.infosets[player]:
             if infoset not in best_action:
                 solve(infoset)
-        return total, {infoset: at_infoset[infoset] for infoset in self.infosets[player]}
+        values = {infoset: at_infoset[infoset] for infoset in self.infosets[player]}
+        return total, values, best_action
 
     def exploitability(self, profile: Profile) -> tuple[tuple[float, float], float]:
         """Each player's gain by a best response, and the mean of the two (NashConv / 2)."""
@@ -291,7 +316,8 @@ class Oracle:
           when predictive d R_t + r_t with the d that iteration t + 1 will apply to R_t.
 
         Alternating: player 0 moves on to sigma_{t+1} first and player 1 answers that; otherwise
-        both answer sigma_t.
+        both answer sigma_t. With a responder (CFR-BR) sigma_t of that player is a best response to
+        the other's sigma_t.
 
         Where two actions of an infoset are exactly as good, rounding decides the sign of a
         regret: kernels that add in another order may then leave this trajectory.
@@ -301,7 +327,13 @@ class Oracle:
         sums = self._both(lambda actions: dict.fromkeys(actions, 0.0))
         snapshots: list[Snapshot] = []
         for t in range(1, iterations + 1):
-            if rule.alternating:
+            if rule.responder >= 0:
+                p = 1 - rule.responder
+                best = self.best_response(sigma, 1 - p)
+                sigma = (sigma[0], best) if p == 0 else (best, sigma[1])
+                learnt = self._update(t, rule, p, sigma, regrets[p], sums[p])
+                sigma = (learnt, best) if p == 0 else (best, learnt)
+            elif rule.alternating:
                 sigma = self._update(t, rule, 0, sigma, regrets[0], sums[0]), sigma[1]
                 sigma = sigma[0], self._update(t, rule, 1, sigma, regrets[1], sums[1])
             else:

@@ -11,7 +11,7 @@ from subgame.blueprints.training import Trainer
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import HoldemState
 from subgame.games.holdem.rules import Betting
-from subgame.refine.depth.blueprint_below import FACTOR
+from subgame.play.hunl.below import FACTOR
 
 FLOP = Recipe(
     "flop",

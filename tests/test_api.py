@@ -10,9 +10,9 @@ import sys
 import pytest
 
 import subgame as sg
-import subgame.refine.gadgets
 from subgame.play.agent import Uniform
 from subgame.play.match import play_hand
+from subgame.refine.gadgets import TECHNIQUES
 
 VERBS = ["solve", "refine", "nest", "depth_limited", "solve_limited", "cfr_d", "self_generated"]
 
@@ -36,7 +36,7 @@ def test_every_technique_has_a_gadget() -> None:
         if getattr(getattr(sg, name), "__module__", "") == "subgame.refine.gadgets"
         and inspect.isfunction(getattr(sg, name))
     }
-    named = {*subgame.refine.gadgets.TECHNIQUES} - {"estimate", "estimate-maxmargin"}
+    named = {*TECHNIQUES} - {"estimate", "estimate-maxmargin"}
     assert {"combined", "adaptive", "resolve", "maxmargin"} <= named <= made
     assert sg.Estimate().name == "estimate-resolve"  # what "estimate" is short for
 
@@ -62,11 +62,16 @@ def test_options_are_shown_with_their_defaults() -> None:
 
 
 def test_a_package_is_a_verb_and_a_package() -> None:
-    from subgame.refine import gadgets
-
-    assert subgame.refine.gadgets is gadgets is sys.modules["subgame.refine.gadgets"]
-    assert sg.refine is sys.modules["subgame.refine"]
-    assert callable(sg.refine)
+    """In a fresh process, in either order."""
+    lines = [
+        "import subgame as sg; assert callable(sg.refine)",
+        "import subgame.refine.gadgets; assert subgame.refine.gadgets.Resolve().name == 'resolve'",
+        "import subgame.refine.gadgets as one; from subgame.refine import gadgets as two",
+    ]
+    for order in (lines, lines[::-1]):
+        code = "\n".join([*order, "assert one is two", "assert callable(subgame.refine)"])
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
 
 
 def test_refine_and_nest_have_one_default_and_one_bound() -> None:

@@ -89,7 +89,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 def test_a_verb_is_a_package_and_a_function() -> None:
-    from subgame.refine import refine as module
+    from subgame.refine.verbs import refine as module
     from subgame.solve.solver import solve
 
     assert inspect.signature(sg.solve) == inspect.signature(solve)

@@ -14,7 +14,7 @@ import pytest
 
 import subgame as sg
 from subgame.games.holdem.cards import Deck
-from subgame.refine.depth.continuations import biased
+from subgame.refine.continuations import biased
 from subgame.spots.endgame import Endgame
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy

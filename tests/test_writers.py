@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from subgame import memory
+from subgame.blueprints.run import train
 from subgame.errors import SubgameError, UnlockedWarning
 from subgame.papers.cells import Cells
 from subgame.play import match
@@ -16,7 +18,7 @@ from subgame.play.log import read_log
 from subgame.tree import one_writer
 from subgame.tree.files import check_replaceable, write_tensors
 from subgame.tree.one_writer import InUseError, OnlyWriter
-from writers import FOREIGN, WRITERS, holding
+from writers import FOREIGN, TINY, WRITERS, holding
 
 OTHERS = {
     "one line without an end": b"thesis",
@@ -154,3 +156,29 @@ def test_cells_of_the_results_are_known() -> None:
     files = list((Path(__file__).parents[1] / "docs/results").glob("*.cells.json"))
     assert len(files) > 2
     assert all(Cells(file).found for file in files)
+
+
+def test_a_training_is_not_begun_anew_over_its_checkpoint(tmp_path: Path) -> None:
+    out, checkpoint = tmp_path / "tiny.safetensors", tmp_path / "tiny.ckpt"
+    train(TINY, out, checkpoint=checkpoint)
+    before = checkpoint.read_bytes()
+    with pytest.raises(
+        SubgameError, match=r"has a training of 2 iterations. Continue it with --re"
+    ):
+        train(TINY, out, checkpoint=checkpoint)
+    assert checkpoint.read_bytes() == before
+    assert train(TINY, out, checkpoint=checkpoint, resume=True).card["iterations"] == 2
+
+
+def test_processes_are_bounded_by_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available", lambda: 5.5 * 2**30)
+    monkeypatch.setattr(memory, "cores", lambda: 64)
+    assert [memory.most_processes(many, 2**30) for many in (1, 3, 300, 10**9, None)] == [
+        1,
+        3,
+        5,
+        5,
+        5,
+    ]
+    assert memory.most_processes(300, 2**20) == 64
+    assert memory.most_processes(300, 2**40) == 1

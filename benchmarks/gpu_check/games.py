@@ -20,12 +20,13 @@ from subgame.engines.torch.runtime import PLAIN
 from subgame.engines.torch.sequence import TorchSequenceEngine
 from subgame.games import holdem
 from subgame.games.holdem.cards import Deck
-from subgame.refine.gadget_game import gadget_form
+from subgame.refine.behind import GadgetRun, default_schedule
 from subgame.refine.gadgets import TECHNIQUES, Gadget, GadgetInputs, Maxmargin, Resolve
 from subgame.refine.learners import Choice
-from subgame.refine.payoffs import Trunk
-from subgame.refine.solve_gadget import GadgetRun, default_schedule
-from subgame.refine.subgame import SequenceSubgame, Subgame, cut
+from subgame.refine.sequence.gadget_game import gadget_form
+from subgame.refine.sequence.subgames import SequenceSubgame
+from subgame.refine.subgame import Subgame, Trunk
+from subgame.refine.verbs.cut import cut
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree.compile import compile

@@ -179,9 +179,7 @@ def _front(found: list[str]) -> str:
     for name in values["__all__"]:
         at = f"subgame.{home[name]}.{name}" if name in home else f"subgame.{name}"
         if name in ("solve", "refine"):  # packages that can be called
-            at = {"solve": "subgame.solve.solver.solve", "refine": "subgame.refine.refine.refine"}[
-                name
-            ]
+            at = f"subgame.{'solve.solver' if name == 'solve' else 'refine.verbs.refine'}.{name}"
         known = at in found or at.rpartition(".")[0] in found
         lines.append(f"| [`sg.{name}`][{at}] | `{at}` |" if known else f"| `sg.{name}` | `{at}` |")
     table = "\n".join(["| name | defined in |", "| --- | --- |", *lines])

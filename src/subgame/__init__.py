@@ -12,7 +12,7 @@ subgame) and `Agent` (something that acts).
 
 The verbs take any tree and any device: `compile`, `solve`, `exploitability`, `best_response`,
 `refine`, `nest`, `translate`, `depth_limited`, `cfr_d`, `match`. The rest is reached by module,
-such as `subgame.refine.depth.continuations`.
+such as `subgame.refine.continuations`.
 """
 
 from __future__ import annotations
@@ -29,10 +29,6 @@ if _typing.TYPE_CHECKING:
     from subgame.games.base import Game, State
     from subgame.play.agent import Agent
     from subgame.play.running import match
-    from subgame.refine.decompose import cfr_d
-    from subgame.refine.depth.limit import depth_limited
-    from subgame.refine.depth.play import play_limited
-    from subgame.refine.depth.solve import self_generated, solve_limited
     from subgame.refine.gadgets import (
         Adaptive,
         Combined,
@@ -46,10 +42,17 @@ if _typing.TYPE_CHECKING:
         Resolve,
         Unsafe,
     )
-    from subgame.refine.nested.nest import nest
-    from subgame.refine.nested.translation import translate
-    from subgame.refine.refine import refine as refine
-    from subgame.refine.subgame import cut
+    from subgame.refine.verbs.cut import cut
+    from subgame.refine.verbs.decompose import cfr_d
+    from subgame.refine.verbs.depth import (
+        depth_limited,
+        play_limited,
+        self_generated,
+        solve_limited,
+    )
+    from subgame.refine.verbs.nest import nest
+    from subgame.refine.verbs.refine import refine as refine
+    from subgame.refine.verbs.translate import translate
     from subgame.solve.evaluate import best_response, exploitability
     from subgame.solve.lp import solve_lp
     from subgame.solve.schedule import (
@@ -65,7 +68,6 @@ if _typing.TYPE_CHECKING:
         Schedule,
     )
     from subgame.solve.solver import solve as solve
-    from subgame.spots.endgame import Endgame as Endgame
     from subgame.tree.compile import compile
     from subgame.tree.public_tree import PublicTree
     from subgame.tree.strategy import Strategy
@@ -76,15 +78,13 @@ _NAMES = {
     "games.base": "Game State",
     "play.agent": "Agent",
     "play.running": "match",
-    "refine.decompose": "cfr_d",
-    "refine.depth.limit": "depth_limited",
-    "refine.depth.play": "play_limited",
-    "refine.depth.solve": "self_generated solve_limited",
     "refine.gadgets": "Adaptive Combined Distributional Estimate Gadget Maxmargin "
     "ReachEstimateDistributional ReachMaxmargin ReachResolve Resolve Unsafe",
-    "refine.nested.nest": "nest",
-    "refine.nested.translation": "translate",
-    "refine.subgame": "cut",
+    "refine.verbs.cut": "cut",
+    "refine.verbs.decompose": "cfr_d",
+    "refine.verbs.depth": "depth_limited play_limited self_generated solve_limited",
+    "refine.verbs.nest": "nest",
+    "refine.verbs.translate": "translate",
     "solve.evaluate": "best_response exploitability",
     "solve.lp": "solve_lp",
     "solve.schedule": "CFR CFRBR CFRPlus DCFR HSDCFR LCFR MCCFR PCFRPlus PDCFRPlus Schedule",

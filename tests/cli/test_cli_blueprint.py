@@ -9,8 +9,8 @@ import pytest
 from cli_helpers import Cli, runner
 
 from subgame.blueprints.stored import StoredBlueprint
-from subgame.refine.depth import preflop_responses
-from subgame.refine.depth.preflop_values import PreflopValues
+from subgame.play.hunl import preflop_responses
+from subgame.play.hunl.preflop_values import PreflopValues
 
 RECIPE = """
 [game]

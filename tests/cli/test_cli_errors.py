@@ -108,6 +108,9 @@ WRONG = [
     ("solve kuhn --plot {}/a.doc", ".png"),
     ("solve kuhn --out {}/a.safetensors --checkpoint {}/a.safetensors", "the same file"),
     ("solve kuhn --resume {}/kuhn.safetensors --out {}/kuhn.safetensors", "the same file"),
+    ("solve kuhn --checkpoint {}/kuhn.safetensors", "is not a checkpoint saved by solve"),
+    ("report --log {}/a.json --out {}/a.json", "--log and --out name the same file"),
+    ("histories {}/kuhn.safetensors --out {}/kuhn.safetensors", "name the same file"),
     # Checkpoints
     ("solve kuhn --resume {}/missing.ckpt", "missing.ckpt; expected a checkpoint"),
     ("solve kuhn --resume {}/kuhn.safetensors --iterations 9", "subgame-checkpoint"),

@@ -10,7 +10,7 @@ from cli_helpers import Cli, runner
 
 import subgame as sg
 from helpers import tree_of
-from subgame.refine.depth.continuations import biased
+from subgame.refine.continuations import biased
 
 LIMIT_KEYS = {
     "game",

@@ -78,7 +78,7 @@ def test_quit_ends_the_game(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_play_the_whole_of_holdem_in_words(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """The default opponent comes with the package; any size may be typed, in a player's words."""
-    monkeypatch.setattr("subgame.play.holdem_agent.load_kernels", lambda deck: None)
+    monkeypatch.setattr("subgame.play.hunl.agent.load_kernels", lambda deck: None)
     monkeypatch.setattr("sys.stdin", io.StringIO("explain\nraise to 150\nraise to 777\n"))
     shown = cli("play", "hunl", "--hands", "1", "--seed", "5").out
     assert "against limited" in shown

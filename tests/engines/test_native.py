@@ -232,7 +232,7 @@ def test_arguments_arrive_as_they_are_given() -> None:
     kernel = Kernel("range_kernels", "sums")
     given = (3, Packed((one, (two, 2))), out)
     code = object_code(sums, ("", ("d2", ("i1", "")), "d1"), "entry")
-    kernel._entries["", ("d2", ("i1", "")), "d1"] = native._load(code, "entry")
+    kernel._entries["", native.Kind.of(("d2", ("i1", ""))), "d1"] = native._load(code, "entry")
     kernel(*given)
     assert out.tolist() == [3 * 1.0 + 7 * 2, 23.0, 2.0 + 5.0]
 
@@ -240,3 +240,43 @@ def test_arguments_arrive_as_they_are_given() -> None:
 def test_arrays_with_gaps_are_refused() -> None:
     with pytest.raises(ValueError, match="contiguous"):
         Packed(np.zeros((4, 4))[:, 1])
+
+
+# Object code that the package brings ---------------------------------------------------------
+def test_the_number_of_threads_is_not_in_the_name_of_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = native._machine.__wrapped__()
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "3")
+    assert native._machine.__wrapped__() == here
+    monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
+    assert native._machine.__wrapped__() != here
+
+
+@pytest.mark.parametrize(
+    ("sources", "setting", "features", "expected"),
+    [
+        ("current", None, native.TARGETS["x86_64-v4"][1], "x86_64-v4"),
+        ("current", None, (), "x86_64-v3"),
+        ("other", None, (), None),
+        ("current", "generic", (), None),
+    ],
+)
+def test_the_best_code_that_the_machine_runs_is_taken(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    sources: str,
+    setting: str | None,
+    features: tuple[str, ...],
+    expected: str | None,
+) -> None:
+    """And none where the sources have changed, or where Numba is told to emit other code."""
+    for name in native.TARGETS:
+        (tmp_path / name).mkdir()
+    (tmp_path / "sources").write_text(native._sources() if sources == "current" else sources)
+    monkeypatch.setattr(native, "SHIPPED", tmp_path)
+    monkeypatch.delenv("NUMBA_CPU_NAME", raising=False)
+    if setting:
+        monkeypatch.setenv("NUMBA_CPU_NAME", setting)
+    has = dict.fromkeys([*native.TARGETS["x86_64-v3"][1], *features], True)
+    monkeypatch.setattr("llvmlite.binding.get_host_cpu_features", lambda: has)
+    monkeypatch.setattr("llvmlite.binding.get_process_triple", lambda: "x86_64-unknown-linux-gnu")
+    assert native._target.__wrapped__() == expected

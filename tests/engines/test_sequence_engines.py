@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 import subgame as sg
 from helpers import tree_of
 from subgame.engines.contract import Engine, Mode, Regrets
-from subgame.engines.numba.sequence import NumbaSequenceEngine
-from subgame.refine.subgame import sequence_subgames
+from subgame.engines.numba.sequence import RUN_SWEEP, NumbaSequenceEngine
+from subgame.refine.sequence.subgames import sequence_subgames
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import parse
 from subgame.tree.public_tree import PublicTree
@@ -305,12 +305,12 @@ def test_strategies_that_cannot_be_written_are_played() -> None:
     reach = (engine.roots(0), engine.roots(1))
     mine, theirs = drawn(engine, 0, 1), drawn(engine, 1, 2)
     want = engine.sweep(0, Mode.EVALUATE, (played(mine), played(theirs)), (now, then), reach)
-    before = len(engine.kernels.run_sweep.signatures)
+    before = len(RUN_SWEEP._entries)
     for sigma in (mine, theirs):
         sigma.flags.writeable = False
     got = engine.sweep(0, Mode.EVALUATE, (played(mine), played(theirs)), (now, then), reach)
     np.testing.assert_array_equal(got, want)
-    assert len(engine.kernels.run_sweep.signatures) == before
+    assert len(RUN_SWEEP._entries) == before
 
 
 @pytest.mark.parametrize("make", ENGINES)

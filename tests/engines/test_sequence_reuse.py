@@ -12,7 +12,7 @@ import pytest
 import subgame as sg
 from helpers import tree_of
 from subgame.engines.contract import Mode, Regrets
-from subgame.refine.subgame import SequenceSubgame
+from subgame.refine.sequence.subgames import SequenceSubgame
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import parse
 from subgame.tree.public_tree import PublicTree

@@ -31,14 +31,15 @@ from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.imports import read_spot
 from subgame.games.holdem.libratus import read as read_libratus
 from subgame.memory import parse_bytes
+from subgame.play.hunl.below import CHOICES
+from subgame.play.hunl.flop_network import INPUTS, FlopNetwork
+from subgame.play.hunl.preflop_values import PreflopValues
 from subgame.play.log import match_log
 from subgame.play.protocols.acpc import MatchState
 from subgame.play.protocols.histories import read_acpc, read_history, read_phh
 from subgame.play.protocols.slumbot import Slumbot, Told
-from subgame.refine.decompose import SequenceCompact, compact, trunk_of
-from subgame.refine.depth.blueprint_below import CHOICES
-from subgame.refine.depth.flop_network import INPUTS, FlopNetwork
-from subgame.refine.depth.preflop_values import PreflopValues
+from subgame.refine.sequence.decompose import SequenceCompact, trunk_of
+from subgame.refine.verbs.decompose import compact
 from subgame.solve.schedule import parse as parse_schedule
 from subgame.solve.solver import Run
 from subgame.spots import report as rows

@@ -17,11 +17,11 @@ from helpers import SMALL, tree_of
 from holdem_games import GAMES
 from subgame.engines.arrays import as_numpy
 from subgame.engines.factory import engine
-from subgame.refine.gadget_game import gadget_form
+from subgame.refine.behind import GadgetRun, default_schedule
 from subgame.refine.learners import Choice
-from subgame.refine.payoffs import Trunk
-from subgame.refine.solve_gadget import GadgetRun, default_schedule
-from subgame.refine.subgame import SequenceSubgame
+from subgame.refine.sequence.gadget_game import gadget_form
+from subgame.refine.sequence.subgames import SequenceSubgame
+from subgame.refine.subgame import Trunk
 from subgame.solve.cfr import Cfr
 from subgame.solve.evaluate import expected_value
 from subgame.solve.schedule import parse

@@ -20,12 +20,12 @@ from holdem_refining import (
     inputs_of,
     spread,
 )
-from subgame.refine.gadget_game import gadget_form
+from subgame.refine.behind import GadgetRun
 from subgame.refine.gadgets import Gadget
 from subgame.refine.learners import Choice, RandomAlternative
-from subgame.refine.payoffs import Trunk
-from subgame.refine.programs import program
-from subgame.refine.solve_gadget import GadgetRun
+from subgame.refine.sequence.gadget_game import gadget_form
+from subgame.refine.sequence.programs import program
+from subgame.refine.subgame import Trunk
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
 from subgame.tree.ranges.tree import RangeSide, RangeTree

@@ -15,7 +15,7 @@ from subgame.papers import brown2017_table2 as table2  # noqa: E402
 from subgame.papers import brown2017_tables as tables  # noqa: E402
 from subgame.papers.brown2017_hours import hours, measured  # noqa: E402
 from subgame.papers.cells import Cells  # noqa: E402
-from subgame.refine.last_street import LastStreet  # noqa: E402
+from subgame.papers.last_street import LastStreet  # noqa: E402
 
 HOW = tables.Settings(first=30, iterations=30, quick=True)
 FEW = {name: tables.ROWS[name] for name in ("Unsafe", "Resolve", "Maxmargin")}

@@ -13,8 +13,8 @@ from subgame.papers import brown2018_preflop as before_flop
 from subgame.papers import reproduce
 from subgame.papers.cells import Cells
 from subgame.papers.report import Found
+from subgame.play.hunl import preflop_responses
 from subgame.play.range_match import Pair, RangeMatch
-from subgame.refine.depth import preflop_responses
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 

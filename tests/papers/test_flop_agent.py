@@ -22,12 +22,12 @@ from subgame.games.holdem.game import Holdem, HoldemState
 from subgame.games.holdem.ranges import Range
 from subgame.papers import flop_agent as flop
 from subgame.papers.cells import Cells
+from subgame.papers.last_street import LastStreet
 from subgame.play.agent import Event
-from subgame.play.holdem_agent import ROOT, HoldemAgent
+from subgame.play.hunl.agent import ROOT, HoldemAgent
 from subgame.play.searching import LimitedAgent, SearchAgent
-from subgame.refine.last_street import LastStreet
-from subgame.refine.live.ranges import ReachedRanges
-from subgame.refine.live.reached import Followed
+from subgame.refine.ranges.reached import ReachedRanges
+from subgame.refine.reached import Followed
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree, range_tree
 
 BETS = "flop: 1x / cap 1"

@@ -18,15 +18,16 @@ from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
 from subgame.games import holdem
 from subgame.games.holdem.game import Holdem, HoldemState
-from subgame.play import Always, holdem_agent, load, match
+from subgame.play import Always, load, match
 from subgame.play.agent import Event
 from subgame.play.blueprint_agent import BlueprintAgent
-from subgame.play.holdem_agent import HoldemAgent
+from subgame.play.hunl import agent as holdem_agent
+from subgame.play.hunl import preflop_values
+from subgame.play.hunl.agent import HoldemAgent
+from subgame.play.hunl.rollouts import StreetPlan, solve_street
 from subgame.play.named import AgentOptions, named_agents
-from subgame.refine.depth import preflop_values
-from subgame.refine.depth.rollouts import StreetPlan, solve_street
-from subgame.refine.live.live import Clock, Live
-from subgame.refine.live.ranges import ReachedRanges
+from subgame.refine.live import Clock, Live
+from subgame.refine.ranges.reached import ReachedRanges
 
 
 class HandMade:

@@ -16,7 +16,7 @@ from subgame.play.lbr import SETTINGS, LocalBestResponse
 from subgame.play.match import mixed_seed
 from subgame.play.named import known_strategy
 from subgame.play.searching import NestedAgent
-from subgame.refine.live.ranges import showdown
+from subgame.refine.ranges.reached import showdown
 from subgame.solve.evaluate import head_to_head
 
 

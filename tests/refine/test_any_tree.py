@@ -14,10 +14,11 @@ import pytest
 
 import subgame as sg
 from subgame.games.holdem.cards import Deck
-from subgame.refine.depth.continuations import biased
+from subgame.refine.answers import Method
+from subgame.refine.continuations import biased
 from subgame.refine.gadgets import TECHNIQUES, Gadget
-from subgame.refine.nested.nest import Method, Nested
-from subgame.refine.refine import Refinement
+from subgame.refine.verbs.nest import Nested
+from subgame.refine.verbs.refine import Refinement
 
 DECK = Deck("9TJQKA", "hs")
 BOARD = "Qs 9h Th Ks"
@@ -197,7 +198,7 @@ def test_depth_limited(kind: str, device: str, p: int, technique: str | None) ->
 def decomposed(kind: str, device: str) -> tuple[float, float]:
     tree = compiled(kind, SMALL)
     found = sg.cfr_d(tree, at="after the river", iterations=5, subgame_iterations=4, device=device)
-    whole = found.whole(tree, schedule="cfr", iterations=ITERATIONS)  # type: ignore[arg-type]
+    whole = found.whole(tree, schedule="cfr", iterations=ITERATIONS)
     return sg.exploitability(tree, whole).per_seat
 
 

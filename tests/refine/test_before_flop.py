@@ -13,17 +13,17 @@ from recipes import FLOP, trained
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
 from subgame.play.blueprint_agent import BlueprintAgent
+from subgame.play.hunl import preflop_values
+from subgame.play.hunl.below import Continuation, in_mind, more_of_each
+from subgame.play.hunl.preflop import _leaf, solve_before_flop
+from subgame.play.hunl.preflop_responses import SOLVED, self_generated
+from subgame.play.hunl.preflop_values import PreflopSums, PreflopValues, draw, trainer_of
 from subgame.play.named import known_strategy
-from subgame.refine.depth import preflop_values
-from subgame.refine.depth.blueprint_below import Continuation, in_mind, more_of_each
-from subgame.refine.depth.continuations import Continuations, biased
-from subgame.refine.depth.limit import Limit
-from subgame.refine.depth.preflop import _leaf, solve_before_flop
-from subgame.refine.depth.preflop_responses import SOLVED, self_generated
-from subgame.refine.depth.preflop_values import PreflopSums, PreflopValues, draw, trainer_of
-from subgame.refine.depth.ranges import RangeLimit, limited_ranges
-from subgame.refine.live.ranges import ReachedRanges
-from subgame.refine.nested.mappings import mapping
+from subgame.refine.continuations import Continuations, biased
+from subgame.refine.limit import Limit
+from subgame.refine.mappings import mapping
+from subgame.refine.ranges.limit import RangeLimit, limited_ranges
+from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits, Run
 from subgame.tree.ranges.betting_tree import grow_street

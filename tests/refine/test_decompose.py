@@ -13,12 +13,13 @@ import subgame as sg
 from helpers import cfr_d, tree_of
 from subgame.engines.factory import engine
 from subgame.games.holdem.cards import Deck
-from subgame.refine.compact import Compact
-from subgame.refine.decompose import compact, roots_below, trunk_of
 from subgame.refine.gadgets import Maxmargin, Resolve, Unsafe
-from subgame.refine.payoffs import Trunk
-from subgame.refine.programs import program
-from subgame.refine.subgame import combine, sequence_subgames
+from subgame.refine.ranges.decompose import RangeCompact
+from subgame.refine.sequence.decompose import SequenceCompact, roots_below, trunk_of
+from subgame.refine.sequence.programs import program
+from subgame.refine.sequence.subgames import sequence_subgames
+from subgame.refine.subgame import Trunk, combine
+from subgame.refine.verbs.decompose import compact
 from subgame.solve.cfr import Cfr
 from subgame.tree.files import read_tensors, write_tensors
 
@@ -84,7 +85,7 @@ def test_compact_storage_forgets_and_recovers(equilibrium: sg.Strategy, tmp_path
     kept = compact(tree, equilibrium, at=AT)
     assert kept.nbytes < sum(p.nbytes for p in equilibrium.probs) / 8
     kept.save(tmp_path / "kept.safetensors")
-    kept = Compact.load(tmp_path / "kept.safetensors", kept.trunk)
+    kept = SequenceCompact.load(tmp_path / "kept.safetensors", kept.trunk)
     whole = kept.whole(tree, schedule="pcfr+", iterations=2000)
     after = sg.exploitability(tree, whole).mean
     bound = before
@@ -110,13 +111,13 @@ def test_damaged_files_are_refused(equilibrium: sg.Strategy, tmp_path: Path) -> 
         bad = {**whole, name: values}
         write_tensors(path, {key: each for key, each in bad.items() if each is not None}, header)
         with pytest.raises(sg.SubgameError, match=r"kept.safetensors is damaged\."):
-            Compact.load(path, kept.trunk)
+            SequenceCompact.load(path, kept.trunk)
     write_tensors(path, whole, {**header, "subgames": "3"})
     with pytest.raises(sg.SubgameError, match=r"damaged\. It lacks values of some of 5 subgames"):
-        Compact.load(path, kept.trunk)
+        SequenceCompact.load(path, kept.trunk)
     write_tensors(path, {**whole, "values0.0": whole["values0.0"][:1]}, header)
     with pytest.raises(sg.SubgameError, match="There must be 6 values at the roots of"):
-        next(iter(map(Compact.load(path, kept.trunk).reconstruct, kept.subgames())))
+        next(iter(map(SequenceCompact.load(path, kept.trunk).reconstruct, kept.subgames())))
 
 
 def test_compact_refuses_what_it_cannot_do(equilibrium: sg.Strategy) -> None:
@@ -192,7 +193,7 @@ def test_theorem_2_bounds_the_regret_of_the_trunk() -> None:
     assert again < sg.exploitability(tree, whole).mean
 
 
-def _shortfall(kept: Compact, iterations: int) -> float:
+def _shortfall(kept: SequenceCompact, iterations: int) -> float:
     """How far a subgame solution's root values stay behind best responses, at most."""
     worst = 0.0
     plans = [engine(kept.trunk).plan(p, kept.strategy.probs[p]) for p in (0, 1)]
@@ -263,7 +264,7 @@ def test_hold_em_has_the_same_contract(tmp_path: Path) -> None:
     before = sg.exploitability(tree, blueprint).mean
     kept = compact(tree, blueprint, at="after the river")
     kept.save(tmp_path / "kept.safetensors")
-    kept = Compact.load(tmp_path / "kept.safetensors", tree)
+    kept = RangeCompact.load(tmp_path / "kept.safetensors", tree)
     assert kept.nbytes < sum(each.nbytes for each in blueprint.probs)
     names = [each.name for each in kept.subgames()]
     assert names == [each.name for each in sg.cut(tree, "after the river")]
@@ -293,7 +294,7 @@ def test_hold_em_files_are_refused(tmp_path: Path) -> None:
     )
     assert len(seen) == 2
     kept.save(path)
-    again = Compact.load(path, tree)
+    again = RangeCompact.load(path, tree)
     assert again.notes == kept.notes
     for p in (0, 1):
         np.testing.assert_array_equal(again.values[p], kept.values[p])
@@ -306,10 +307,10 @@ def test_hold_em_files_are_refused(tmp_path: Path) -> None:
     ):
         write_tensors(path, whole | bad, header)
         with pytest.raises(sg.SubgameError, match=r"kept.safetensors is damaged\."):
-            Compact.load(path, tree)
+            RangeCompact.load(path, tree)
     write_tensors(path, whole, header)
     with pytest.raises(sg.SubgameError, match="made for another tree"):
-        Compact.load(path, trunk_of(tree_of("leduc"), AT))
+        SequenceCompact.load(path, trunk_of(tree_of("leduc"), AT))
 
 
 # CFR-BR ----------------------------------------------------------------------------------------

@@ -11,15 +11,18 @@ import pytest
 import subgame as sg
 from helpers import depth_limited, profile_of, tree_of
 from subgame.engines.factory import engine
-from subgame.refine.depth.continuations import Continuations, all_pure
-from subgame.refine.depth.continuations import biased as biased_continuations
-from subgame.refine.depth.leaves import Leaf, LeafValues, Rollouts
-from subgame.refine.depth.limit import DepthLimited
-from subgame.refine.depth.solve import LimitedSolution, best_completion
+from subgame.refine.behind import Technique, solve_gadget
+from subgame.refine.continuations import Continuations
+from subgame.refine.continuations import biased as biased_continuations
 from subgame.refine.gadgets import technique
-from subgame.refine.payoffs import Trunk
-from subgame.refine.solve_gadget import Technique, solve_gadget
-from subgame.refine.subgame import sequence_subgames
+from subgame.refine.limit import LeafValues
+from subgame.refine.sequence.completion import best_completion
+from subgame.refine.sequence.continuations import all_pure
+from subgame.refine.sequence.leaves import Leaf, Rollouts
+from subgame.refine.sequence.limit import DepthLimited
+from subgame.refine.sequence.subgames import sequence_subgames
+from subgame.refine.subgame import Trunk
+from subgame.refine.verbs.depth import LimitedSolution
 from subgame.solve.evaluate import expected_value
 from subgame.solve.lp import constraints, maximin
 from subgame.solve.results import Result
@@ -124,7 +127,7 @@ def test_proposition_1_on_random_games(seed: int) -> None:
     assert guaranteed(name, solved.strategy, player) == pytest.approx(0, abs=1e-7)
 
 
-def some_optimum(limited: sg.DepthLimited, player: int, seed: int) -> sg.Strategy:
+def some_optimum(limited: DepthLimited, player: int, seed: int) -> sg.Strategy:
     """A random one of the many optimal strategies of a player in a limited tree, completed."""
     size, reach = limited.players[player].num_sequences, limited.players[1 - player].reach
     parts, prefer = constraints(limited, player), np.random.default_rng(seed).uniform(0, 1e-5, size)
@@ -283,7 +286,7 @@ def test_the_limit_makes_the_tree_small() -> None:
     assert isinstance(limited, sg.PublicTree)
     assert limited.num_infosets < tree.num_infosets / 10
     assert limited.num_nodes == 1 + len({n.split("/")[0] for n in tree.node_names} - {""})
-    choice = limited.players[1].index["Ks:crc · how to go on?"]
+    choice = limited.players[1].index["Ks:crc · continuation"]
     assert limited.players[1].actions[choice] == ("blueprint", "10 x c", "10 x r", "10 x f")
 
 
@@ -293,8 +296,8 @@ def test_equal_continuations_are_offered_once() -> None:
     limited = depth_limited(
         tree, blueprint, at="b", continuations=biased_continuations(blueprint, 1)
     )
-    assert list(limited.players[1].names[-1:]) == ["Qb · how to go on?"]
-    assert not {"Kb · how to go on?", "Jb · how to go on?"} & set(limited.players[1].names)
+    assert list(limited.players[1].names[-1:]) == ["Qb · continuation"]
+    assert not {"Kb · continuation", "Jb · continuation"} & set(limited.players[1].names)
 
 
 # Continuations -------------------------------------------------------------------------------

@@ -19,16 +19,16 @@ from subgame.games import holdem
 from subgame.games.base import TERMINAL
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import Holdem, HoldemState
-from subgame.refine.depth.continuations import biased
-from subgame.refine.depth.limit import DepthLimited
-from subgame.refine.depth.off_tree import OffTree, alike, allowances
-from subgame.refine.depth.pairs import PairTables
-from subgame.refine.depth.play_ranges import BeforeCards
-from subgame.refine.depth.ranges import RangeLimit
+from subgame.papers.off_tree import OffTree, alike, allowances
+from subgame.refine.behind import GadgetRun
+from subgame.refine.continuations import biased
 from subgame.refine.gadgets import GadgetInputs, Maxmargin, Resolve
-from subgame.refine.nested.ranges import flat
-from subgame.refine.payoffs import Trunk
-from subgame.refine.solve_gadget import GadgetRun
+from subgame.refine.ranges.layout import flat
+from subgame.refine.ranges.limit import RangeLimit
+from subgame.refine.ranges.pairs import PairTables
+from subgame.refine.ranges.play import BeforeCards
+from subgame.refine.sequence.limit import DepthLimited
+from subgame.refine.subgame import Trunk
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree

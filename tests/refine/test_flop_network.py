@@ -19,9 +19,9 @@ from subgame.blueprints.stored import StoredBlueprint
 from subgame.games.holdem import hunl
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.rules import Betting
-from subgame.play.holdem_agent import HoldemAgent
-from subgame.refine.depth.blueprint_below import CHOICES, what_follows
-from subgame.refine.depth.flop_network import (
+from subgame.play.hunl.agent import HoldemAgent
+from subgame.play.hunl.below import CHOICES, what_follows
+from subgame.play.hunl.flop_network import (
     INPUTS,
     SUFFIX,
     FlopNetwork,
@@ -31,7 +31,7 @@ from subgame.refine.depth.flop_network import (
     leaf_unit,
     quantile_inputs,
 )
-from subgame.refine.depth.flop_training import (
+from subgame.play.hunl.flop_training import (
     DealtFlop,
     Errors,
     Examples,
@@ -40,9 +40,9 @@ from subgame.refine.depth.flop_training import (
     paid,
     train_flop_network,
 )
-from subgame.refine.depth.leaf_network import perceptron
-from subgame.refine.depth.rollouts import _Solving
-from subgame.refine.live.ranges import ReachedRanges
+from subgame.play.hunl.rollouts import _Solving
+from subgame.refine.ranges.reached import ReachedRanges
+from subgame.refine.sequence.leaf_network import perceptron
 from subgame.solve.solver import Limits
 
 RECIPE = Recipe("tiny", "all: 1x a / cap 1", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd")
@@ -128,7 +128,7 @@ def test_numpy_answers_what_pytorch_does(
     start = blueprint.game.start()
     leaves = [start.play("cccc"), start.play("ccr130c"), start.play("ccr200c")]
     theirs, ours = known[::2], known[1:]
-    monkeypatch.setattr("subgame.refine.depth.flop_network.ROWS", 7)  # in several parts
+    monkeypatch.setattr("subgame.play.hunl.flop_network.ROWS", 7)  # in several parts
     for o in (0, 1):
         found = network.values(flop, leaves, o, (theirs, ours))
         assert found.shape == (CHOICES, 3, len(theirs), len(ours))

@@ -12,8 +12,7 @@ import pytest
 import subgame as sg
 from subgame.abstraction import abstract
 from subgame.refine.gadgets import Adaptive, Combined
-from subgame.refine.payoffs import Trunk
-from subgame.refine.subgame import Subgame
+from subgame.refine.subgame import Subgame, Trunk
 from subgame.tree.ranges.buckets import Buckets
 from subgame.tree.ranges.stage import stage_tree
 from subgame.tree.ranges.tree import compile_range_tree
@@ -21,7 +20,7 @@ from subgame.tree.ranges.tree import compile_range_tree
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
 from subgame.abstraction.blueprint import Blueprint  # noqa: E402
-from subgame.refine.last_street import LastStreet  # noqa: E402
+from subgame.papers.last_street import LastStreet  # noqa: E402
 
 GADGETS = {
     "unsafe": sg.Unsafe(),

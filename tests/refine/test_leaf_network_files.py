@@ -10,16 +10,16 @@ import pytest
 
 import subgame as sg
 from helpers import depth_limited, tree_of
-from subgame.refine.depth.continuations import biased
-from subgame.refine.depth.leaf_network import (
+from subgame.refine.continuations import biased
+from subgame.refine.sequence.leaf_network import (
     LeafNetwork,
     Training,
     load_leaf_networks,
     save_leaf_networks,
     train_leaf_network,
 )
-from subgame.refine.depth.leaves import Rollouts, exact
-from subgame.refine.subgame import sequence_subgames
+from subgame.refine.sequence.leaves import Rollouts, exact
+from subgame.refine.sequence.subgames import sequence_subgames
 from subgame.tree.files import read_tensors, write_tensors
 
 ROUND, CARD = "after round 1", "after the board card"

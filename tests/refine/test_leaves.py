@@ -12,11 +12,11 @@ from helpers import depth_limited, profile_of, tree_of
 from oracle import Profile
 from subgame.engines.factory import engine
 from subgame.games.base import CHANCE, TERMINAL
-from subgame.refine.depth.continuations import Continuations, biased
-from subgame.refine.depth.leaf_network import train_leaf_network
-from subgame.refine.depth.leaves import Leaf, Rollouts
-from subgame.refine.depth.leaves import exact as exact_values
-from subgame.refine.depth.solve import best_completion
+from subgame.refine.continuations import Continuations, biased
+from subgame.refine.sequence.completion import best_completion
+from subgame.refine.sequence.leaf_network import train_leaf_network
+from subgame.refine.sequence.leaves import Leaf, Rollouts
+from subgame.refine.sequence.leaves import exact as exact_values
 from subgame.solve.evaluate import expected_value
 
 ROUND = "after round 1"

@@ -14,12 +14,13 @@ import pytest
 import subgame as sg
 from subgame.games.base import Game, State
 from subgame.papers.no_limit_leduc_sizes import against_size
-from subgame.refine.depth.solve import best_completion
+from subgame.refine.answers import Answer
+from subgame.refine.behind import Solved, Technique, solve_gadget
 from subgame.refine.gadgets import GadgetInputs
-from subgame.refine.nested.nest import Answer, Nested, nest
-from subgame.refine.nested.sequence import Widened
-from subgame.refine.nested.translation import translate
-from subgame.refine.solve_gadget import Solved, Technique, solve_gadget
+from subgame.refine.sequence.completion import best_completion
+from subgame.refine.sequence.nested import Widened
+from subgame.refine.verbs.nest import Nested, nest
+from subgame.refine.verbs.translate import translate
 
 KUHN = "no-limit-kuhn(stack=6, bets={})"
 LEDUC = "no-limit-leduc(stack=4, bets={})"
@@ -170,7 +171,7 @@ def solves(monkeypatch: pytest.MonkeyPatch) -> list[tuple[GadgetInputs, Solved]]
         seen.append((inputs, solve_gadget(how, subgame, inputs, device)))
         return seen[-1][1]
 
-    monkeypatch.setattr(import_module("subgame.refine.nested.sequence"), "solve_gadget", solve)
+    monkeypatch.setattr(import_module("subgame.refine.sequence.nested"), "solve_gadget", solve)
     return seen
 
 

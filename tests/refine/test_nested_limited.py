@@ -10,8 +10,8 @@ import subgame as sg
 from helpers import tree_of
 from holdem_games import SHORT
 from subgame.games.leduc import LeducRanks
-from subgame.refine.depth.continuations import all_pure
-from subgame.refine.depth.play import after_every_action
+from subgame.refine.sequence.continuations import all_pure
+from subgame.refine.sequence.play import after_every_action
 
 
 @pytest.mark.parametrize("gadget", ["resolve", "maxmargin"])

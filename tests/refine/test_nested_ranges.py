@@ -14,7 +14,8 @@ from subgame.games.holdem import nlfh
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.wider import widened
-from subgame.refine.nested.nest import Method, Nested
+from subgame.refine.answers import Method
+from subgame.refine.verbs.nest import Nested
 
 DECK = Deck("TJQKA", "hs")
 EVEN = ("AA,KT,QJ,TT", "AA,KK:0.5,QJ,JTs:0.3,KT")

@@ -21,9 +21,8 @@ from helpers import oracle_of, profile_of, sequences_above, tree_of
 from margin_program import Root, Sequence, largest_margin, root_of, root_values, worth
 from subgame.engines.factory import engine
 from subgame.games.base import TERMINAL
-from subgame.refine.payoffs import Trunk
-from subgame.refine.refine import Part, Refinement, _safe_parts
-from subgame.refine.subgame import Subgame, combine
+from subgame.refine.subgame import Subgame, Trunk, combine
+from subgame.refine.verbs.refine import Part, Refinement, _safe_parts
 
 SEEDS = range(300)
 LP_SEEDS = [*range(0, 300, 5), 267]
@@ -203,14 +202,8 @@ def test_rounding_is_that_of_float64(technique: str, schedule: str) -> None:
     """Nothing can be gained on an equilibrium, and CFR loses a millionth: that is no rounding."""
     tree = tree_of("leduc-ranks")
     blueprint = sg.solve_lp(tree).strategy
-    found = sg.refine(
-        tree,
-        blueprint,
-        at="after round 1",
-        technique=technique,
-        schedule=schedule,
-        iterations=3000,
-    )
+    options: dict[str, Any] = {"technique": technique, "schedule": schedule, "iterations": 3000}
+    found = sg.refine(tree, blueprint, at="after round 1", **options)
     assert max(rises(found)) <= 1e-9
     assert all(part.rounding < 1e-9 for part in found.parts)
 

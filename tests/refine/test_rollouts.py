@@ -17,9 +17,9 @@ from subgame.games.holdem import hunl
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.equity import equities
 from subgame.games.holdem.evaluate import rank_hands
-from subgame.refine.depth.blueprint_below import CHOICES
-from subgame.refine.depth.rollouts import RolloutLeaves, _Seen, _Solving
-from subgame.refine.live.ranges import ReachedRanges
+from subgame.play.hunl.below import CHOICES
+from subgame.play.hunl.rollouts import RolloutLeaves, _Seen, _Solving
+from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.solver import Limits
 
 RECIPE = Recipe("tiny", "all: 1x a / cap 2", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd")

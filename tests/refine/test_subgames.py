@@ -14,7 +14,8 @@ from margin_program import root_of, root_values
 from subgame import gambit, openspiel
 from subgame.engines.factory import engine
 from subgame.games.leduc import ROUND_OVER
-from subgame.refine.subgame import combine, sequence_subgames
+from subgame.refine.sequence.subgames import sequence_subgames
+from subgame.refine.subgame import combine
 from subgame.solve.evaluate import expected_value
 
 TIGHT = 1e-12

@@ -13,8 +13,8 @@ from subgame.games.base import CHANCE, TERMINAL
 from subgame.games.holdem.rules import Bet
 from subgame.games.no_limit import NoLimitState
 from subgame.papers.no_limit_leduc_sizes import STACKS, TABLE_3, kuhn_table
-from subgame.refine.nested.mappings import MAPPINGS, answer, heard, mapping
-from subgame.refine.nested.translation import translate
+from subgame.refine.mappings import MAPPINGS, answer, heard, mapping
+from subgame.refine.verbs.translate import translate
 from subgame.solve.evaluate import expected_value
 from subgame.tree.sequence.tree import sequence_tree
 

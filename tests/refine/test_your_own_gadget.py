@@ -14,7 +14,7 @@ import subgame as sg
 from subgame.games.holdem.cards import Deck
 from subgame.refine.gadgets import GadgetInputs
 from subgame.refine.learners import Choice
-from subgame.refine.refine import Refinement
+from subgame.refine.verbs.refine import Refinement
 
 
 @dataclass(frozen=True)

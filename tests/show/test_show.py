@@ -13,8 +13,8 @@ import pytest
 import subgame as sg
 from subgame.papers import reproduce
 from subgame.papers.report import Report
-from subgame.refine.payoffs import Trunk
-from subgame.refine.refine import Refinement
+from subgame.refine.subgame import Trunk
+from subgame.refine.verbs.refine import Refinement
 from subgame.show.charts import Node, bars, curve, tree
 from subgame.show.grid import ALL_IN, CALL, Square, grid
 from subgame.show.html import Shaded, table
@@ -150,7 +150,7 @@ def test_parts_and_games_of_others_are_drawn_too() -> None:
     gadget = part.gadget_game(sg.Resolve(), inputs)
     assert gadget is not None
     derived = sg.compile(sg.games.load("random(depth=3, public=False)"))
-    for shown in (part.tree, gadget, derived):
+    for shown in (part.tree, gadget.tree, derived):
         assert checked(shown._repr_html_()).count("<circle") == shown.num_nodes
     assert tree([Node("a", -1), Node("b", -1), Node("c", 1)]).count("<path") == 1
 

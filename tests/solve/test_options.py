@@ -10,9 +10,9 @@ import pytest
 
 import subgame as sg
 from helpers import tree_of
-from subgame.refine.depth.leaf_network import Training, TrainOptions, train_leaf_network
-from subgame.refine.depth.limit import LeafOptions, Limit
-from subgame.refine.solve_gadget import GadgetOptions, RefineOptions, Solving
+from subgame.refine.behind import GadgetOptions, RefineOptions, Solving
+from subgame.refine.limit import LeafOptions, Limit
+from subgame.refine.sequence.leaf_network import Training, TrainOptions, train_leaf_network
 from subgame.solve.options import SolveOptions, StopOptions
 from subgame.solve.solver import Limits, Run
 

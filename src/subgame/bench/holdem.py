@@ -13,6 +13,7 @@ an iteration are those of the fastest slice of a tenth of a second. Spots as pla
 from __future__ import annotations
 
 import json
+import os
 import resource
 import shlex
 import subprocess
@@ -42,6 +43,16 @@ TARGETS = (0.5, 0.1)
 MOVED = 5
 """Numbers per action and hand in an iteration: regrets read and written when it is its player's
 turn, regrets read, average read and written when it is the other's."""
+VECTOR_UNITS = {
+    "avx512f": "AVX-512",
+    "avx2": "AVX2",
+    "avx": "AVX",
+    "sse2": "SSE2",
+    "sve2": "SVE2",
+    "sve": "SVE",
+    "neon": "NEON",
+}
+"""LLVM's names of vector units, the widest of each processor first."""
 QUICK = ("river-45", "river-177", "river-srp", "river-3bet")
 WHOLE = "nlfh"
 """Whole flop hold'em, solved only where it is asked for: it takes minutes."""
@@ -72,11 +83,25 @@ def run(
             tell(f"{name}, {n} thread{'s' if n > 1 else ''} ...")
             rows.append(measure(name, n, bandwidth[n], peer))
     return {
+        "vector_unit": vector_unit(),
         "peer": peer or "noted on another machine",
         "schedule": SCHEDULE,
         "bandwidth": bandwidth,
         "rows": rows,
     }
+
+
+def vector_unit() -> str:
+    """The widest vector unit of this machine's processor that kernels are compiled for."""
+    from llvmlite import binding
+
+    chosen = os.environ.get("NUMBA_CPU_FEATURES")
+    known = binding.get_host_cpu_features()
+    names = chosen.split(",") if chosen else [f"+{name}" for name, on in known.items() if on]
+    for name, unit in VECTOR_UNITS.items():
+        if f"+{name}" in names:
+            return unit
+    return "none that is known"
 
 
 def probe(threads: int, size: int = 1 << 26) -> float:
@@ -109,6 +134,7 @@ def whole(threads: int, tell: Callable[[str], None]) -> dict[str, Any]:
     value = -value_of(run.engine, run.played()) * milli
     return {
         "schedule": "cfr+",
+        "vector_unit": vector_unit(),
         "bandwidth": {threads: probe(threads)},
         "rows": [],
         "whole": {
@@ -284,7 +310,10 @@ def table(found: dict[str, Any]) -> Table:
         f"{n} thread{'s' if n > 1 else ''} {b / 1e9:.3g} GB/s"
         for n, b in found["bandwidth"].items()
     )
-    title = f"Hold'em by {found['schedule']}; in brackets: times as fast as the peer ({speeds})"
+    title = (
+        f"Hold'em by {found['schedule']} with {found['vector_unit']}; "
+        f"in brackets: times as fast as the peer ({speeds})"
+    )
     out = Table(title=title, box=None, header_style="bold", padding=(0, 1, 0, 0))
     columns = ("spot", "on", "ms/iteration", "to 0.5 % of pot", "to 0.1 %", "MiB", "ns", "band")
     for column in columns:

@@ -175,8 +175,16 @@ def load_help() -> None:
             del sys.modules[module]
 
 
+def leave_out_emoji() -> None:
+    """Spare Rich its table of names such as ``:smile:``, a fiftieth of a second; we print none."""
+    if "rich._emoji_codes" not in sys.modules:
+        sys.modules["rich._emoji_codes"] = ModuleType("rich._emoji_codes")
+        setattr(sys.modules["rich._emoji_codes"], "EMOJI", {})  # noqa: B010
+
+
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
+    leave_out_emoji()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # for characters a terminal lacks

@@ -82,8 +82,8 @@ def blueprint_command(
     from subgame.blueprints import stored
     from subgame.blueprints.run import check_training, join_group, train
     from subgame.blueprints.training import group, memory
-    from subgame.refine.depth import preflop_values
-    from subgame.refine.depth.preflop_responses import RESPONSES, self_generated
+    from subgame.play.hunl import preflop_values
+    from subgame.play.hunl.preflop_responses import RESPONSES, self_generated
     from subgame.tree.betting_arrays import BettingArrays
     from subgame.tree.files import check_replaceable
 

@@ -24,7 +24,7 @@ from subgame.cli.common import SAVED, check_spot, finish, save_files
 from subgame.cli.endgame_options import Keeping, Looking
 from subgame.cli.line import Line
 from subgame.cli.options import grouped
-from subgame.cli.progress import Meter, check_range_schedule, range_memory, warm_up_ranges
+from subgame.cli.progress import Meter, check_range_schedule, load_kernels, range_memory
 from subgame.cli.spot import Spot
 from subgame.errors import DAMAGED, SubgameError, human_bytes, unreadable
 from subgame.solve.schedule import NAMED
@@ -300,7 +300,7 @@ def solve_spot(
         needed = range_memory(tree, how.schedule, how.memory_limit, how.storage)
         _quote(tree, needed, meter)
         if how.device == "cpu":  # a GPU's kernels are compiled for each betting tree
-            warm_up_ranges(meter, how.schedule, how.storage)
+            load_kernels(meter, tree, how.schedule, how.storage)
         meter.update("Solving the endgame")
         options: Any = {name: getattr(how, name) for name in OPTIONS}
         state, meter.pot = keeping.save == "state", float(game.start().pot)

@@ -28,8 +28,8 @@ from subgame.solve.schedule import NAMED, parse
 
 if TYPE_CHECKING:
     from subgame.games.base import Game
-    from subgame.refine.depth.continuations import Continuations
-    from subgame.refine.depth.leaves import Evaluator
+    from subgame.refine.continuations import Continuations
+    from subgame.refine.limit import Evaluator
     from subgame.refine.subgame import Subgame
     from subgame.tree.public_tree import PublicTree
     from subgame.tree.strategy import Strategy
@@ -112,7 +112,7 @@ class Leaves:
         if self.network is None and self.leaves not in LEAVES:
             raise did_you_mean("kind of leaf values", self.leaves, [*LEAVES, "FILE.safetensors"])
         if self.network is not None:
-            from subgame.refine.depth.leaf_network import SAVED as SAVED_NETWORKS
+            from subgame.refine.sequence.leaf_network import SAVED as SAVED_NETWORKS
 
             check_readable("--leaves", self.network, SAVED_NETWORKS)
             for option in ("continuations", "count"):
@@ -190,7 +190,7 @@ def limit_command(
     refuse_holdem(rules)
 
     import subgame as sg
-    from subgame.refine.depth.leaves import Rollouts, exact
+    from subgame.refine.sequence.leaves import Rollouts, exact
     from subgame.solve.solver import whole_solves
 
     with compiled(rules, memory_limit) as (meter, tree):
@@ -279,7 +279,8 @@ class Limit:
     ) -> Self:
         """A limit with continuations of one of the kinds in `WAYS`."""
         import subgame as sg
-        from subgame.refine.depth.continuations import Continuations, all_pure, biased
+        from subgame.refine.continuations import Continuations, biased
+        from subgame.refine.sequence.continuations import all_pure
 
         subgames, way = sg.cut(tree, places(tree, where.at)), where.continuations
         players = (0, 1) if where.player is None else (where.player,)
@@ -303,7 +304,7 @@ class Limit:
     def trained(cls, path: Path, tree: PublicTree, blueprint: Strategy, where: Where) -> Self:
         """The limit that a file of networks was trained for."""
         import subgame as sg
-        from subgame.refine.depth.leaf_network import load_leaf_networks
+        from subgame.refine.sequence.leaf_network import load_leaf_networks
 
         at, player = where.at, where.player
         networks = load_leaf_networks(path, tree)

@@ -28,8 +28,8 @@ from subgame.refine.report import compared
 
 if TYPE_CHECKING:
     from subgame.cli.limit import Limit
-    from subgame.refine.depth.limit import DepthLimited
-    from subgame.refine.depth.solve import LimitedSolution
+    from subgame.refine.sequence.limit import DepthLimited
+    from subgame.refine.verbs.depth import LimitedSolution
     from subgame.solve.evaluate import Exploitability
     from subgame.tree.strategy import Strategy
 
@@ -42,7 +42,7 @@ SHOWN = 6
 
 def sequence_limit(solved: LimitedSolution) -> DepthLimited:
     """The depth-limited tree of a solution, which the command makes of sequence trees alone."""
-    from subgame.refine.depth.limit import DepthLimited
+    from subgame.refine.sequence.limit import DepthLimited
 
     assert isinstance(solved.limited, DepthLimited)
     return solved.limited
@@ -72,7 +72,7 @@ class Found:
     ) -> Found:
         """Join the strategies of both players and evaluate them."""
         import subgame as sg
-        from subgame.refine.depth.solve import best_completion
+        from subgame.refine.sequence.completion import best_completion
 
         tree, probs = limit.tree, list(limit.blueprint.probs)
         for p, each in zip(limit.players, solved, strict=True):

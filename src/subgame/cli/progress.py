@@ -144,10 +144,7 @@ class Told(logging.Handler):
 def warm_up(meter: Meter, schedule: str = "cfr+", device: str = "cpu") -> None:
     """Load the kernels before any time is measured, by solving Kuhn poker for a moment."""
     import subgame as sg
-    from subgame.engines.numba.first_use import load_numba
 
-    if device == "cpu":
-        load_numba()
     meter.update("Loading the kernels")
     tree = sg.compile(sg.games.load("kuhn"))
     if schedule == "lp":
@@ -171,32 +168,34 @@ run.engine.behaviour(0, run.cfr.pair[0].average)
 """Uses the kernels that evaluate strategies of hold'em trees."""
 
 
-def warm_up_ranges(
-    meter: Meter, schedule: str, storage: str = "float32", technique: str | None = None
-) -> None:
-    """The same for hold'em trees, with a tiny deck; with a technique also for gadgets."""
-    import subgame as sg
+def load_kernels(meter: Meter, tree: RangeTree, schedule: str, storage: str = "float32") -> None:
+    """Load the kernels that solve and evaluate a hold'em tree, without running them."""
     from subgame.engines.numba.first_use import Helper
-    from subgame.games.holdem.cards import Deck
+    from subgame.engines.numba.native import only_loading
     from subgame.solve.schedule import parse
     from subgame.solve.solver import Run
 
     meter.update("Loading the kernels")
+    helper = Helper(EVALUATION)  # compiles what evaluates, while we compile what solves
+    with only_loading():
+        run = Run(tree, parse(schedule), threads=1, storage=storage)
+        run.advance(1)
+        helper.wait()
+        run.played()
+        run.evaluate(run.played())
+
+
+def warm_up_gadget(meter: Meter, schedule: str, technique: str) -> None:
+    """Load the kernels that solve hold'em behind a gadget, with a tiny deck."""
+    import subgame as sg
+    from subgame.games.holdem.cards import Deck
+
+    meter.update("Loading the kernels")
     tiny = sg.holdem.endgame("QsJhThKs", 4, 6, bets="postflop: a", deck=Deck("TJQKA", "hs"))
     tree = sg.compile(tiny)
-    if technique is None:
-        helper = Helper(EVALUATION)  # compiles what evaluates, while we compile what solves
-        Run(tree, parse(schedule), threads=1, storage=storage).advance(1)
-        helper.wait()
-        ready = sg.solve(tree, schedule, iterations=2, threads=1, storage=storage)
-        stopped = {ready.stopped}
-    else:
-        rough = sg.Strategy.uniform(tree)
-        found = sg.refine(
-            tree, rough, at="root", technique=technique, schedule=schedule, iterations=2
-        )
-        stopped = {part.stopped for part in found.parts}
-    if "interrupted" in stopped:
+    rough = sg.Strategy.uniform(tree)
+    found = sg.refine(tree, rough, at="root", technique=technique, schedule=schedule, iterations=2)
+    if "interrupted" in {part.stopped for part in found.parts}:
         raise KeyboardInterrupt
 
 

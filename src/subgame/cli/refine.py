@@ -16,7 +16,7 @@ from subgame.cli.checks import check_player
 from subgame.cli.common import SAVED, check_spot, emit, finish, load_game, save_files, stdout
 from subgame.cli.line import Line
 from subgame.cli.options import Given, PlayerOption, Plotted, ThreadedPlace, check_exact, grouped
-from subgame.cli.progress import Meter, check_range_schedule, range_memory, warm_up, warm_up_ranges
+from subgame.cli.progress import Meter, check_range_schedule, range_memory, warm_up, warm_up_gadget
 from subgame.cli.refine_view import not_saved, show
 from subgame.cli.strategies import read_strategy
 from subgame.errors import SubgameError
@@ -24,8 +24,8 @@ from subgame.refine.gadgets import TECHNIQUES, Gadget, technique
 from subgame.solve.schedule import NAMED, parse
 
 if TYPE_CHECKING:
-    from subgame.refine.refine import Refinement
     from subgame.refine.subgame import Subgame
+    from subgame.refine.verbs.refine import Refinement
     from subgame.tree.public_tree import PublicTree
     from subgame.tree.strategy import Strategy
 
@@ -314,9 +314,9 @@ def _read_spot(spot: Path, given: Given, memory_limit: str) -> Strategy:
 
 def places(tree: PublicTree, at: Sequence[str] | None) -> str | list[str]:
     """The argument of `subgame.cut`; without one, where the kind of tree is cut by default."""
-    from subgame.refine.kinds import kind_of
+    from subgame.refine.verbs.cut import default_frontier
 
-    found = list(at or [kind_of(tree).frontier])
+    found = list(at or [default_frontier(tree)])
     return found[0] if len(found) == 1 else found
 
 
@@ -330,7 +330,7 @@ def _prepare(
 ) -> None:
     """Load the kernels, set the number of threads and check the memory."""
     from subgame.engines.factory import engine
-    from subgame.refine.solve_gadget import default_schedule
+    from subgame.refine.behind import default_schedule
     from subgame.tree.ranges.tree import RangeTree
 
     if not isinstance(tree, RangeTree):
@@ -340,7 +340,7 @@ def _prepare(
         return
     range_memory(tree, schedule or "dcfr", place.memory_limit)
     if place.device == "cpu":  # a GPU's kernels are compiled for each betting tree
-        warm_up_ranges(meter, schedule or "dcfr", technique=gadgets[0].name)
+        warm_up_gadget(meter, schedule or "dcfr", gadgets[0].name)
     if place.threads is not None:
         for each in {id(one): one for one in (tree, *(part.tree for part in subgames))}.values():
             engine(each, place.threads, place.device)

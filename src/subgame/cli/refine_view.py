@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from subgame.cli.limit import LimitOutput
     from subgame.cli.limit_view import Found
     from subgame.cli.refine import RefineOutput
-    from subgame.refine.refine import Part, Refinement
+    from subgame.refine.verbs.refine import Part, Refinement
     from subgame.solve.evaluate import Exploitability
     from subgame.tree.strategy import Strategy
 

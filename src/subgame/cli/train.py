@@ -28,7 +28,7 @@ from subgame.errors import SubgameError
 from subgame.solve.limits import check_seed
 
 if TYPE_CHECKING:
-    from subgame.refine.depth.leaf_network import LeafNetwork
+    from subgame.refine.sequence.leaf_network import LeafNetwork
 
 LAYERS = "256,128,128,128"
 """As in the paper."""
@@ -59,7 +59,7 @@ class Learning:
     )
 
     def options(self, seed: int) -> dict[str, Any]:
-        """What was given, for `subgame.refine.depth.leaf_network.Training`."""
+        """What was given, for `subgame.refine.sequence.leaf_network.Training`."""
         hidden = None if self.layers is None else _layers(self.layers)
         told = {**vars(self), "layers": hidden, "seed": seed}
         return {name: value for name, value in told.items() if value is not None}
@@ -122,13 +122,13 @@ def train_command(
     check_saved("--out", out)
     began = time.perf_counter()
 
-    from subgame.refine.depth.leaf_network import (
+    from subgame.refine.sequence.leaf_network import (
         Training,
         save_leaf_networks,
         torch,
         train_leaf_network,
     )
-    from subgame.refine.depth.leaves import Rollouts
+    from subgame.refine.sequence.leaves import Rollouts
 
     training = Training(**{"holdout": 0.0} | options)
     rollouts = rollouts or ROLLOUTS
@@ -187,7 +187,7 @@ def _layers(text: str) -> list[int]:
 
 
 def _told(network: LeafNetwork) -> dict[str, Any]:
-    from subgame.refine.depth.leaf_network import ERRORS
+    from subgame.refine.sequence.leaf_network import ERRORS
 
     return {
         "player": network.player,
@@ -207,7 +207,7 @@ def _show(
     out: Path | None,
     took: float,
 ) -> None:
-    from subgame.refine.depth.leaf_network import ERRORS
+    from subgame.refine.sequence.leaf_network import ERRORS
 
     console.print(Text(f"{game}: values at a depth limit, learned from rollouts", style="bold"))
     held_out = any(not math.isnan(network.holdout_error) for network in networks)

@@ -21,7 +21,7 @@ from subgame.errors import SubgameError, did_you_mean
 if TYPE_CHECKING:
     from subgame.blueprints.stored import StoredBlueprint
     from subgame.games.holdem.game import Holdem
-    from subgame.refine.depth.flop_network import FlopNetwork
+    from subgame.play.hunl.flop_network import FlopNetwork
 
 KINDS = ("blueprint", "more folds", "more calls", "more raises")
 """The continuations, in the order of the network's outputs."""
@@ -42,9 +42,9 @@ def train_flop(
         if value is not None:
             raise SubgameError(f"--{name} does not apply to {rules}; the limit is after the flop.")
 
-    from subgame.refine.depth.flop_network import FORMAT, SUFFIX, WANTED, check_fits
-    from subgame.refine.depth.flop_training import ROLLOUTS, train_flop_network
-    from subgame.refine.depth.leaf_network import torch
+    from subgame.play.hunl.flop_network import FORMAT, SUFFIX, WANTED, check_fits
+    from subgame.play.hunl.flop_training import ROLLOUTS, train_flop_network
+    from subgame.refine.sequence.leaf_network import torch
     from subgame.tree.files import check_replaceable
 
     check_fits(blueprint)

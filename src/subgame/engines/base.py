@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from subgame.engines.arrays import copied
+from subgame.engines.arrays import as_numpy, copied
 from subgame.engines.contract import Array, Both, Engine, Floats, Numbers, Regrets
 from subgame.errors import SubgameError
+from subgame.tree.parts import both
 
 
 class EngineBase:
@@ -61,3 +62,12 @@ class EngineBase:
     def weights(self: Engine, p: int, average: Numbers) -> Numbers:
         """The probabilities of the average."""
         return self.behaviour(p, average)
+
+    def responses(self: Engine, probs: tuple[Any, Any]) -> tuple[float, float]:
+        """[p] what the opponent's best response to player p's probabilities wins."""
+
+        def wins(p: int) -> float:
+            found = self.respond(1 - p, self.plan(p, probs[p]))
+            return float((found.roots * as_numpy(self.roots(1 - p))).sum())
+
+        return both(wins)

@@ -182,6 +182,9 @@ class Engine(Protocol):
     def respond(self, p: int, opponent_plan: Any) -> Response:
         """Player `p`'s counterfactual best response, in float64; locked hands play as they must."""
 
+    def responses(self, probs: tuple[Any, Any]) -> tuple[float, float]:
+        """[p] what the opponent's best response to player p's probabilities wins, in float64."""
+
     def sample(self, pair: Pair, discounts: Floats, kind: str, random: NDArray[np.uint64]) -> None:
         """``len(discounts) - 1`` iterations of MCCFR; `random` is the random generator's state."""
 

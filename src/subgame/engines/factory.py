@@ -89,7 +89,4 @@ def _made(tree: PublicTree, device: str, storage: str) -> Engine:
         return engine_on(tree, device, storage)
     if isinstance(tree, RangeTree):
         return NumbaRangeEngine(tree, None, storage)
-    from subgame.engines.numba.compiling import watch
-
-    watch()
     return NumbaSequenceEngine(sequence_tree(tree))

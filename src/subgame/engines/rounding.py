@@ -26,9 +26,9 @@ TOP = 32766
 LEAST = 1e-30
 """The smallest value that is taken as the largest number; it keeps the scale of zeros positive."""
 CANCELLED = 32
-"""Values at terminals are differences of sums over the opponent's hands. One of at most so many last
-bits of the sum over all hands is what rounding left, and is 0: no hand that is still there can be met.
-Regret matching would scale it up and play it."""
+"""Values at terminals are differences of sums over the opponent's hands. A value of at most so many
+last bits of the sum over all hands is what rounding left of zero: every hand that arrives shares a
+card with the player's. It counts as 0, because regret matching would scale it up and play it."""
 MIX = ((16, 0x21F0AAAD), (15, 0x735A2D97), (15, 1))
 """Shifts and factors of the hash that makes a random number of an index and an iteration. All are
 below 2^31, so that Triton takes them as 32-bit integers."""

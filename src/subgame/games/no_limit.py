@@ -9,8 +9,8 @@ one, a raise at least as large as the last one unless it is all-in. An action is
 The sizes that a player *considers* are a parameter; what the rules *allow* is not. `legal_actions`
 lists the considered sizes, `child` takes any allowed one. So a history means the same in every
 version of the game with the same stack, and a smaller version can be asked for its actions after a
-bet that only a larger one has (`subgame.refine.nested.translation`,
-`subgame.refine.nested.nest`).
+bet that only a larger one has (`subgame.refine.verbs.translate`,
+`subgame.refine.verbs.nest`).
 
     >>> import subgame as sg
     >>> state = sg.games.load("no-limit-kuhn(stack=8)").new_initial_state().child("K").child("J")

@@ -41,7 +41,7 @@ from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.wider import widened
 from subgame.papers.cells import Cells, cells_of, made_by
 from subgame.papers.report import Found, Progress, device, marks, mbb, panel, row
-from subgame.refine.nested.nest import Method
+from subgame.refine.answers import Method
 from subgame.tree.ranges.buckets import Buckets
 from subgame.tree.ranges.tree import range_tree
 

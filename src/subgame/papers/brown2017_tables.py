@@ -46,6 +46,7 @@ from subgame.abstraction.cards import Recipe, abstract
 from subgame.engines.torch.runtime import load_torch
 from subgame.games import load
 from subgame.papers.cells import Cells, cell_of, cells_of, made_by
+from subgame.papers.last_street import LastStreet, Outcome
 from subgame.papers.report import Found, Progress, device, mbb, panel, row
 from subgame.refine.gadgets import (
     Adaptive,
@@ -59,7 +60,6 @@ from subgame.refine.gadgets import (
     Resolve,
     Unsafe,
 )
-from subgame.refine.last_street import LastStreet, Outcome
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
 PAPER = "Brown & Sandholm 2017, Safe and Nested Subgame Solving for Imperfect-Information Games"

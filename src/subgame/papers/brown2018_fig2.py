@@ -43,17 +43,17 @@ from subgame.games.holdem import nlfh
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import Betting
 from subgame.papers import brown2017_table2
+from subgame.papers.off_tree import Allowances, OffTree, allowances
 from subgame.papers.report import Found, Progress, device, mbb, panel, row, series
-from subgame.refine.depth.limit import depth_limited
-from subgame.refine.depth.off_tree import Allowances, OffTree, allowances
-from subgame.refine.depth.play_ranges import BeforeCards
-from subgame.refine.depth.ranges import RangeLimit
-from subgame.refine.depth.solve import self_generated
+from subgame.refine.behind import GadgetRun
 from subgame.refine.gadgets import Gadget, GadgetInputs, Maxmargin, Resolve
-from subgame.refine.nested.ranges import flat, transfer
-from subgame.refine.nested.translation import translate
-from subgame.refine.payoffs import reliable, rows
-from subgame.refine.solve_gadget import GadgetRun
+from subgame.refine.payoffs import reliable
+from subgame.refine.ranges.gifts import rows
+from subgame.refine.ranges.layout import flat, transfer
+from subgame.refine.ranges.limit import RangeLimit
+from subgame.refine.ranges.play import BeforeCards
+from subgame.refine.verbs.depth import depth_limited, self_generated
+from subgame.refine.verbs.translate import translate
 from subgame.solve.evaluate import exploitability, total
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Run, solve

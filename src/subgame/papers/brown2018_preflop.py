@@ -28,8 +28,8 @@ from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
 from subgame.papers.cells import Cells, cells_of, made_by
 from subgame.papers.report import Found, Progress, device, marks, panel, row
-from subgame.refine.depth.preflop_responses import SOLVED, PreflopLearning, self_generated
-from subgame.refine.depth.preflop_values import PreflopValues, trainer_of
+from subgame.play.hunl.preflop_responses import SOLVED, PreflopLearning, self_generated
+from subgame.play.hunl.preflop_values import PreflopValues, trainer_of
 
 BLUEPRINT, ONE, BIASED = "the blueprint alone", "one value", "4 values, biased"
 

@@ -25,10 +25,12 @@ import numpy as np
 
 import subgame as sg
 from subgame.papers.report import Found, Progress, compared, panel, row, series
-from subgame.refine.depth.continuations import Continuations, all_pure
-from subgame.refine.depth.continuations import biased as biased_continuations
-from subgame.refine.depth.limit import DepthLimited
-from subgame.refine.depth.solve import LimitedSolution, best_completion
+from subgame.refine.continuations import Continuations
+from subgame.refine.continuations import biased as biased_continuations
+from subgame.refine.sequence.completion import best_completion
+from subgame.refine.sequence.continuations import all_pure
+from subgame.refine.sequence.limit import DepthLimited
+from subgame.refine.verbs.depth import LimitedSolution
 from subgame.solve.evaluate import expected_value
 
 OPTIMUM = {"Rock": 0.4, "Paper": 0.4, "Scissors": 0.2}

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 import subgame as sg
 from subgame.refine.compact import Compact
-from subgame.refine.gadget_game import gadget_form
 from subgame.refine.gadgets import Gadget
-from subgame.refine.subgame import SequenceSubgame
+from subgame.refine.sequence.gadget_game import gadget_form
+from subgame.refine.sequence.subgames import SequenceSubgame
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Run
 from subgame.tree.parts import embed, places
@@ -69,6 +69,7 @@ class Resolving:
         self._lay(compact.strategy, self.start, (0, 1))
         both = technique.entry == "blueprint"
         for k, subgame in enumerate(compact.subgames() if subgames is None else subgames):
+            assert isinstance(subgame, SequenceSubgame)
             for p in (0,) if both else (0, 1):
                 inputs = compact.inputs(k, subgame, 1 - p)
                 game = assemble(gadget_form(technique, subgame.form, inputs))

@@ -25,8 +25,8 @@ from subgame.engines.factory import engine
 from subgame.papers.burch2014 import AT
 from subgame.papers.report import Found, Progress, panel, row, series
 from subgame.refine.compact import Compact
-from subgame.refine.decompose import roots_below, trunk_of
-from subgame.refine.subgame import cut_at_histories
+from subgame.refine.sequence.decompose import roots_below, trunk_of
+from subgame.refine.sequence.subgames import cut_at_histories
 
 TRUNK, SUBGAME = "dcfr(gamma=5)", "pcfr+"
 ITERATIONS, INNER, RESOLVE = 24_000, 400, 3_000

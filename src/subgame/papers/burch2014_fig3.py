@@ -23,10 +23,10 @@ from typing import Any
 import subgame as sg
 from subgame.papers.burch2014 import AT, Point, Resolving, doubling, slope
 from subgame.papers.report import Found, Progress, panel, row, series
-from subgame.refine.compact import Compact
-from subgame.refine.decompose import compact
-from subgame.refine.subgame import SequenceSubgame
+from subgame.refine.sequence.decompose import SequenceCompact, compact_histories
+from subgame.refine.sequence.subgames import SequenceSubgame
 from subgame.solve.results import Result
+from subgame.tree.sequence.tree import sequence_tree
 
 SCHEDULES = {"PCS": "pcs", "CFR": "cfr", "CFR+": "cfr+"}
 """Public chance sampling is the paper's; plain CFR and CFR+ go over all six board cards."""
@@ -38,7 +38,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     tell("Solving Leduc", 0.0)
     target = 1e-9 if quick else 1e-11
     solved = sg.solve(tree, "pdcfr+", target=target, iterations=1_000_000)
-    kept = compact(tree, solved.strategy, at=AT)
+    kept = compact_histories(sequence_tree(tree), solved.strategy, AT)
     last, last_plus = (3_200, 1_600) if quick else (6_400_000, 200_000)
     later = [12_500 * 2**k for k in range(10) if 12_500 * 2**k <= last]
     counts = dict.fromkeys(SCHEDULES, sorted({*doubling(100, min(last, 6_400)), *later, last}))
@@ -93,7 +93,7 @@ def _told(tell: Progress, name: str, done: int, total: int) -> Callable[[int], N
 
 def _levels(
     tree: sg.PublicTree,
-    kept: Compact,
+    kept: SequenceCompact,
     subgames: Sequence[SequenceSubgame],
     quick: bool,
     tell: Progress,
@@ -104,7 +104,7 @@ def _levels(
     ways = ("lp", "pdcfr+") if quick else ("lp", "cfr+", "dcfr", "pcfr+", "pdcfr+")
     out: dict[str, dict[str, float]] = {"solver": {}, "equilibrium": {}}
 
-    def level(what: Compact, solver: str) -> float:
+    def level(what: SequenceCompact, solver: str) -> float:
         solving = Resolving(what, tree, sg.Unsafe(), solver, 0, subgames)
         return solving.curve([count])[-1].exploitability
 
@@ -117,7 +117,9 @@ def _levels(
         solved = (
             sg.solve_lp(tree) if way == "lp" else sg.solve(tree, way, target=target, seconds=60)
         )
-        out["equilibrium"][way] = level(compact(tree, solved.strategy, at=AT), "cfr")
+        out["equilibrium"][way] = level(
+            compact_histories(sequence_tree(tree), solved.strategy, AT), "cfr"
+        )
     return out
 
 
@@ -139,7 +141,7 @@ PACE = (
 
 def _rows(
     solved: Result,
-    kept: Compact,
+    kept: SequenceCompact,
     curves: dict[str, list[Point]],
     levels: dict[str, dict[str, float]],
     pace: dict[str, float],

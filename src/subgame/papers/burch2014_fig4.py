@@ -34,6 +34,7 @@ from subgame.games.leduc import LeducRanks
 from subgame.papers.burch2014 import AT, Resolving, doubling
 from subgame.papers.report import Found, Progress, panel, row, series
 from subgame.refine.compact import Compact
+from subgame.refine.sequence.decompose import SequenceCompact
 from subgame.tree.log import Kind, Log
 
 FIELDS = ("trunk", "subgame", "exploitability", "resolve", "cpu_seconds")
@@ -164,7 +165,7 @@ def _affordable(budget: float) -> int:
     sg.cfr_d(GAME, at=AT, iterations=2, subgame_iterations=10)  # kernels are compiled here
     began = time.process_time()
     compact = sg.cfr_d(GAME, at=AT, iterations=20, subgame_iterations=400)
-    assert isinstance(compact, Compact)
+    assert isinstance(compact, SequenceCompact)
     unit = (time.process_time() - began) / (20 * 400)
     solving = Resolving(compact, tree, sg.Resolve(), "cfr")
     solving.advance(RESOLVE // 50)

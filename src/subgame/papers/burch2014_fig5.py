@@ -36,8 +36,9 @@ from subgame.engines.factory import engine
 from subgame.games.leduc import LeducAbstract
 from subgame.papers.burch2014 import AT, Resolving, doubling
 from subgame.papers.report import Found, Progress, panel, row, series
-from subgame.refine.decompose import compact
-from subgame.refine.subgame import SequenceSubgame, Subgame
+from subgame.refine.sequence.decompose import compact_histories
+from subgame.refine.sequence.subgames import SequenceSubgame
+from subgame.refine.subgame import Subgame
 from subgame.solve.evaluate import head_to_head as value_between
 from subgame.solve.lp import Floats, constraints, maximin
 from subgame.solve.schedule import parse
@@ -72,7 +73,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     counts = [*doubling(25, 3_200), 6_250]
     counts = sorted({*counts, 2_000, *([] if quick else (12_500, 25_000))})
     trials, others = list[Trial](), dict[str, list[float]]()
-    below = list(compact(tree, sg.Strategy.uniform(tree), at=AT).subgames())
+    below = list(compact_histories(sequence_tree(tree), sg.Strategy.uniform(tree), AT).subgames())
     ways, gap, more = (WAYS[:1], 1e-5, 1) if quick else (WAYS, GAP, 8)
     starts = [*ways, *(f"{way} {seed + k}" for way in RANDOM for k in range(1, more + 1))]
     for k, start in enumerate(starts):
@@ -121,13 +122,14 @@ def _vertex(coarse: SequenceTree, rng: np.random.Generator) -> sg.Strategy:
     """The equilibrium whose plans weigh most, by a random weight of every sequence."""
     run = engine(coarse)
 
-    def plan(p: int) -> Floats:
+    def best(p: int) -> Floats:
         size, reach = coarse.players[p].num_sequences, coarse.players[1 - p].reach
         between, prefer = (np.zeros(size), np.ones(size)), rng.uniform(0, WEIGHT, size)
         solution = maximin(coarse.game_name, constraints(coarse, p), reach, between, prefer=prefer)
-        return np.maximum(solution.x[:size], 0)
+        plan: Floats = np.maximum(solution.x[:size], 0)
+        return plan
 
-    return sg.Strategy(coarse, both(lambda p: run.behaviour(p, plan(p))))
+    return sg.Strategy(coarse, both(lambda p: run.behaviour(p, best(p))))
 
 
 def _trial(
@@ -138,7 +140,7 @@ def _trial(
     below: Sequence[SequenceSubgame],
 ) -> Trial:
     original = lift(strategy, tree)
-    kept = compact(tree, original, at=AT)
+    kept = compact_histories(sequence_tree(tree), original, AT)
     gaps: dict[str, list[float]] = {"safe": [], "unsafe": []}
     wins: dict[str, list[float]] = {"safe": [], "unsafe": []}
     for name, technique in (("safe", sg.Resolve()), ("unsafe", sg.Unsafe())):

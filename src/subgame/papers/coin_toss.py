@@ -27,7 +27,7 @@ import subgame as sg
 from subgame.engines.factory import engine
 from subgame.games.coin_toss import CoinToss, CoinTossState
 from subgame.papers.report import Found, Progress, compared, marks, panel, row
-from subgame.refine.refine import Refinement
+from subgame.refine.verbs.refine import Refinement
 
 Rows = list[dict[str, Any]]
 

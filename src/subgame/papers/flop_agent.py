@@ -1,7 +1,7 @@
 """The agent of hold'em in flop hold'em, where what it can lose is known exactly.
 
 The agent follows a blueprint in buckets before the flop, or solves that street to a depth limit,
-and solves the flop with both players' ranges (`subgame.play.holdem_agent`, `LimitedAgent`). Here it
+and solves the flop with both players' ranges (`subgame.play.hunl.agent`, `LimitedAgent`). Here it
 does so at every public state: all 1,755 flops after every betting are one batch. So its whole
 strategy is known, and a best response in the whole game says what it loses.
 
@@ -50,16 +50,16 @@ from subgame.errors import SubgameError
 from subgame.games.holdem.game import Holdem
 from subgame.papers.brown2017_tables import SMALL, Settings
 from subgame.papers.cells import Cells, cells_of, made_by
+from subgame.papers.last_street import LastStreet
 from subgame.papers.report import Found, Progress, device, marks, panel, row
-from subgame.play.holdem_agent import HEARD, ITERATIONS, ROOT, TECHNIQUE
-from subgame.refine.depth.continuations import Continuations, biased
-from subgame.refine.depth.limit import Limit
-from subgame.refine.depth.ranges import RangeLimit, limited_ranges
+from subgame.play.hunl.agent import HEARD, ITERATIONS, ROOT, TECHNIQUE
+from subgame.refine.behind import default_schedule
+from subgame.refine.continuations import Continuations, biased
 from subgame.refine.gadgets import technique
-from subgame.refine.last_street import LastStreet
-from subgame.refine.nested.nest import nest
-from subgame.refine.nested.translation import translate
-from subgame.refine.solve_gadget import default_schedule
+from subgame.refine.limit import Limit
+from subgame.refine.ranges.limit import RangeLimit, limited_ranges
+from subgame.refine.verbs.nest import nest
+from subgame.refine.verbs.translate import translate
 from subgame.solve.evaluate import total
 from subgame.solve.schedule import modicum, parse
 from subgame.solve.solver import Run

@@ -47,11 +47,11 @@ from subgame.games.holdem.game import BOARD_CARDS, HoldemState
 from subgame.memory import most_processes
 from subgame.papers.burch2014_fig4 import stopping
 from subgame.papers.report import Found, Progress, marks, panel, row
+from subgame.refine.behind import Technique, left, solve_gadget
 from subgame.refine.gadgets import Gadget, GadgetInputs, Maxmargin, Resolve, Unsafe
-from subgame.refine.live.ranges import ReachedRanges
 from subgame.refine.payoffs import reliable
-from subgame.refine.range_subgame import RangeSubgame
-from subgame.refine.solve_gadget import Technique, left, solve_gadget
+from subgame.refine.ranges.reached import ReachedRanges
+from subgame.refine.ranges.subgames import RangeSubgame
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits
 from subgame.tree.log import Kind, Log

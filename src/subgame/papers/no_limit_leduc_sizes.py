@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 
 import subgame as sg
 from subgame.papers.report import Found, Progress, panel, row, series
-from subgame.refine.nested.mappings import mapping
+from subgame.refine.mappings import mapping
 
 OURS = "1x a"
 QUICK = (0.5, 2.0)

@@ -13,7 +13,7 @@ from bisect import bisect
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from random import Random
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from subgame.games.actions import of_kind
 from subgame.games.base import State
 
 Floats = NDArray[np.float64]
-Asked, Answer = ParamSpec("Asked"), TypeVar("Answer")
+Answer = TypeVar("Answer")
 
 
 class Event(NamedTuple):
@@ -142,12 +142,7 @@ class Always(Agent):
 
 
 def asked(
-    agent: Agent,
-    hand: int,
-    decision: int,
-    call: Callable[Asked, Answer],
-    *args: Asked.args,
-    **options: Asked.kwargs,
+    agent: Agent, hand: int, decision: int, call: Callable[..., Answer], *args: object
 ) -> Answer:
     """What an agent answers to a call in a hand; its exceptions become an `AgentError`.
 
@@ -160,7 +155,7 @@ def asked(
 ZeroDivisionError: division by zero.
     """
     try:
-        return call(*args, **options)
+        return call(*args)
     except MemoryError:
         raise
     except Exception as error:

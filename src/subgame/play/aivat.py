@@ -34,9 +34,8 @@ from subgame.games.holdem.game import Holdem
 from subgame.play.agent import Agent, Event
 from subgame.play.match import Hand
 from subgame.play.strategies import StrategyAgent
-from subgame.refine.kinds import kind_of
-from subgame.refine.live.ranges import start_of
-from subgame.refine.live.reached import Followed, Move, Reached
+from subgame.refine.reached import Followed, Move, Reached
+from subgame.refine.verbs.start import start_of
 from subgame.tree.compile import compile
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
@@ -156,7 +155,7 @@ class Aivat:
             own = self.known.strategy if isinstance(self.known, StrategyAgent) else None
             values = CheckDown() if own is None else own
         self.values = SelfPlay(values) if isinstance(values, Strategy) else values
-        self.start = start_of(game) if isinstance(game, Game) else kind_of(game).start()
+        self.start = start_of(game)
         self.tops: dict[int, _Node] = {}
         self.size = 0
 

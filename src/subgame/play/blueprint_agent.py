@@ -28,7 +28,7 @@ from subgame.games.base import Game
 from subgame.games.holdem.game import Holdem
 from subgame.play.agent import Mixed, Policy, draw
 from subgame.play.strategies import Translated
-from subgame.refine.nested.mappings import ActionMapping
+from subgame.refine.mappings import ActionMapping
 
 SEPARATOR = " | "
 """Between hand, board and betting in the name of an infoset."""

@@ -38,8 +38,9 @@ from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.sizes import STREETS
 from subgame.play.agent import Agent, Event, Mixed, Policy
-from subgame.refine.live.ranges import ReachedRanges, start_of
-from subgame.refine.live.reached import Reached
+from subgame.refine.ranges.reached import ReachedRanges
+from subgame.refine.reached import Reached
+from subgame.refine.verbs.start import start_of
 
 Floats = NDArray[np.float64]
 MANY = " ".join(f"{0.05 * 1.15**k:.3g}x" for k in range(55))

@@ -27,13 +27,12 @@ from subgame.games.base import Game
 from subgame.games.holdem.game import Holdem
 from subgame.play.agent import Agent, Always, Event, Uniform
 from subgame.play.blueprint_agent import BlueprintAgent
-from subgame.play.holdem_agent import BOTH, FLOP, HoldemAgent
+from subgame.play.hunl.agent import BOTH, FLOP, HoldemAgent
+from subgame.play.hunl.preflop_values import PreflopValues
 from subgame.play.protocols.remote import started
 from subgame.play.searching import LimitedAgent, NestedAgent, SearchAgent
 from subgame.play.strategies import BettingGame, StrategyAgent, Translated
-from subgame.refine.depth.preflop_values import PreflopValues
-from subgame.refine.kinds import kind_of
-from subgame.refine.live.reached import every_decision
+from subgame.refine.verbs.start import every_decision, start_of
 from subgame.solve.evaluate import best_response_strategy
 from subgame.solve.solver import solve
 from subgame.tree.compile import compile
@@ -200,7 +199,7 @@ def stored_agent(game: Game, path: str | Path) -> Agent:
 
 
 def _playing(game: Game, strategy: Strategy, name: str) -> Agent:
-    own = kind_of(strategy.tree).start().game
+    own = start_of(strategy.tree).game
     if strategy.tree.game_name == str(game):
         return StrategyAgent(strategy, name)
     assert isinstance(own, BettingGame)

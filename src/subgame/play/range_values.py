@@ -23,7 +23,7 @@ from subgame.engines.numba.sampled_kernels import Flat, Hands, add_fold, add_sho
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
-from subgame.refine.nested.mappings import heard, mapping
+from subgame.refine.mappings import heard, mapping
 from subgame.tree.betting_arrays import STORED, BettingArrays
 
 Floats = NDArray[np.float64]

@@ -17,14 +17,16 @@ from numpy.typing import NDArray
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.base import Game
 from subgame.play.agent import Event, Mixed, Policy, thresholded
-from subgame.refine.depth.continuations import biased
-from subgame.refine.depth.limit import Limit
+from subgame.refine.behind import default_schedule
+from subgame.refine.continuations import biased
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
-from subgame.refine.kinds import kind_of
-from subgame.refine.live.live import Book, Clock, Live, Rows, Search
-from subgame.refine.live.reached import Followed, Move, Reached
-from subgame.refine.solve_gadget import default_schedule
+from subgame.refine.limit import Limit
+from subgame.refine.live import Book, Clock, Live, Rows, Search
+from subgame.refine.reached import Followed, Move, Reached
+from subgame.refine.verbs.depth import limited_at
+from subgame.refine.verbs.kinds import by_kind
+from subgame.refine.verbs.start import start_of
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
@@ -189,7 +191,7 @@ class NestedAgent(SearchAgent):
     ) -> None:
         """`at` may be None: solve after off-tree bets only. `options` are those of `Search`."""
         self.blueprint, self.threshold = blueprint, threshold
-        self.start = kind_of(blueprint.tree).start()
+        self.start = start_of(blueprint.tree)
         chosen = self._frontier(self.start.game) if at == "" else at
         known = self.start.game.frontiers()
         if chosen is not None and chosen not in known:
@@ -243,10 +245,11 @@ class LimitedAgent(NestedAgent):
     def _followed(self, seat: int) -> Followed:
         tree, search = self.blueprint.tree, self.search
         assert search.at is not None
-        kind, offered = kind_of(tree), biased(self.blueprint, 1 - seat)
-        limit = Limit(self.blueprint, kind.limit_at(search.at), seat, offered)
+        offered, at = biased(self.blueprint, 1 - seat), search.at
+        before = by_kind(tree, lambda _: at, lambda _: at.replace("after", "before"))
+        limit = Limit(self.blueprint, before, seat, offered)
         schedule = search.schedule or default_schedule(search.gadget, tree)
-        limited = kind.limited(limit)  # takes time, too
+        limited = limited_at(tree, limit)  # takes time, too
         limits = search.limits(self.clock.left)
         _, found = limited.solved(None, schedule, limits, None, None)
         # The opponent's part of the solution is one of many answers to ours, and may rule out

@@ -12,7 +12,7 @@ from subgame.errors import SubgameError
 from subgame.games.base import CHANCE
 from subgame.games.holdem.rules import Bet, Betting
 from subgame.play.agent import Agent, Event, Mixed, Policy, choose
-from subgame.refine.nested.mappings import ActionMapping, heard, mapping
+from subgame.refine.mappings import ActionMapping, heard, mapping
 from subgame.tree.strategy import Strategy
 
 
@@ -98,7 +98,7 @@ class _Known:
 class Translated(Agent):
     """Plays a strategy, or an agent, of a game with few bet sizes where any size is allowed.
 
-    Ganzfried & Sandholm 2013, and `subgame.refine.nested.translation`: the agent follows a hand of
+    Ganzfried & Sandholm 2013, and `subgame.refine.verbs.translate`: the agent follows a hand of
     the smaller game in mind. It takes the opponent's bet for one that the smaller game knows, drawn
     by the mapping, and makes its own bets in the same fraction of the real pot.
     """

@@ -2,4 +2,4 @@
 
 from subgame._verbs import callable_package
 
-callable_package(__name__, "subgame.refine.refine", "refine")
+callable_package(__name__, "subgame.refine.verbs.refine", "refine")

@@ -7,29 +7,34 @@ history, `RangeCompact` those of all boards and hands of hold'em.
 from __future__ import annotations
 
 import json
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack, cast
+from typing import Any, NamedTuple, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.arrays import Floats
+from subgame.engines.contract import Engine
 from subgame.errors import DAMAGED, SubgameError, brief, did_you_mean
+from subgame.refine.behind import RefineOptions, Solving, solve_gadget
 from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
 from subgame.refine.gadgets import technique as technique_named
-from subgame.refine.kinds import kind_of
-from subgame.refine.solve_gadget import RefineOptions, Solving, solve_gadget
-from subgame.refine.subgame import Subgame
+from subgame.refine.subgame import At, Subgame
+from subgame.solve.cfr import Cfr
 from subgame.solve.options import check_options, made_of, with_options
+from subgame.solve.schedule import Schedule
 from subgame.solve.solver import whole_solves
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
 
 FORMAT = "subgame-compact-1"
+
+
 Tensors = Mapping[str, NDArray[Any]]
 
 
@@ -99,13 +104,13 @@ class Compact(ABC):
         """The arrays that are kept, by name."""
 
     @staticmethod
-    def kept_for(tree: Any) -> PublicTree:
+    def kept_for(tree: PublicTree) -> PublicTree:
         """The tree that a file names, from the one that `load` was given."""
-        return cast(PublicTree, tree)
+        return tree
 
     @classmethod
     @abstractmethod
-    def of_tensors(cls, tree: Any, count: int, tensors: Tensors, notes: dict[str, Any]) -> Compact:
+    def of_tensors(cls, tree: Any, count: int, tensors: Tensors, notes: dict[str, Any]) -> Self:
         """What `tensors` has given, of so many subgames; errors mean that a file is damaged."""
 
     def subgames(self) -> Iterator[Subgame]:
@@ -155,15 +160,66 @@ class Compact(ABC):
         state = {"notes": json.dumps(self.notes), "subgames": str(len(self.names()))}
         write_tensors(Path(path), tensors, describe(self.made_for, FORMAT) | state)
 
-    @staticmethod
-    def load(path: str | Path, tree: PublicTree) -> Compact:
+    @classmethod
+    def load(cls, path: str | Path, tree: PublicTree) -> Self:
         """Read what `save` wrote, for the trunk that `trunk_of` gives, or for a hold'em tree."""
         header, tensors = read_tensors(path, "what Compact.save has saved")
-        kind = kind_of(tree).compact
-        check_made_for(path, header, kind.kept_for(tree), FORMAT)
+        check_made_for(path, header, cls.kept_for(tree), FORMAT)
         try:
             notes = json.loads(header["notes"])
-            return kind.of_tensors(tree, int(header["subgames"]), tensors, notes)
+            return cls.of_tensors(tree, int(header["subgames"]), tensors, notes)
         except DAMAGED as error:
             why = f" {error}" if isinstance(error, SubgameError) else ""
             raise SubgameError(f"{path} is damaged.{why}") from None
+
+
+@dataclass(frozen=True, eq=False)
+class CfrD:
+    """CFR-D, as `cfr_d` was asked for it."""
+
+    at: At
+    iterations: int
+    subgame_iterations: int
+    schedule: Schedule
+    subgame_schedule: Schedule
+    keep_subgames: bool
+    device: str | None
+    progress: Callable[[int, int], None]
+    watch: Callable[[int, Callable[[], Compact]], None]
+
+    def notes(self, iterations: int, began: float) -> dict[str, Any]:
+        """How a result was made after so many iterations."""
+        return {
+            "schedule": str(self.schedule),
+            "iterations": iterations,
+            "subgame_schedule": str(self.subgame_schedule),
+            "subgame_iterations": self.subgame_iterations,
+            "seconds": time.perf_counter() - began,
+        }
+
+
+TRACE = 1e-12
+"""Reach that is left where the trunk never comes, see `decompose`."""
+
+
+def fresh_values(
+    run: Engine,
+    reach: Sequence[Floats],
+    schedule: Schedule,
+    iterations: int,
+    held: Sequence[Floats] | tuple[float, float] = (1.0, 1.0),
+) -> tuple[Floats, Floats]:
+    """[root, infoset] both players' values in a fresh solution, from their reach at the roots.
+
+    Averages are weighted by own reach; where the trunk never comes a trace of it keeps the average
+    a counterfactual best response there too, as CFR-D requires. `held` is 0 where there is no hand.
+    """
+    one, two = (np.maximum(reach[p], TRACE) * held[p] for p in (0, 1))
+    cfr = Cfr(
+        run, predictive=schedule.predictive, alternating=schedule.alternating, reach=(one, two)
+    )
+    cfr.advance(schedule.discounts(1, iterations + 1), 1)
+    sigma = [run.behaviour(p, cfr.pair[p].average) for p in (0, 1)]
+    plans = [run.plan(p, sigma[p], reach[p]) for p in (0, 1)]
+    first, second = (run.values(p, sigma[p], plans[1 - p]).roots for p in (0, 1))
+    return first, second

@@ -3,7 +3,7 @@
 One implementation for one subgame of Leduc and for thousands of boards on a GPU: all arrays are
 ``[root, infoset]`` of the opponent's root infosets, NumPy's or PyTorch's. State is written in
 place, so that an iteration can be recorded and replayed. The gadget *game* of
-`subgame.refine.gadget_game` is the same as a tree, and the oracle that these are tested against.
+`subgame.refine.sequence.gadget_game` is the same as a tree, and the oracle of these.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from subgame.show.html import Code, Value, beside, block, table, text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from subgame.refine.refine import Refinement
+    from subgame.refine.verbs.refine import Refinement
     from subgame.solve.evaluate import Exploitability
 
 

@@ -1,4 +1,4 @@
-"""Subgames: a part of a game that both players know they are in, cut out as a tree of its own.
+"""Subgames: a part of a game that both players know they are in, and the trunk above it.
 
 Burch et al. 2014, Def. 1: closed under descendants and under both players' augmented infosets.
 Everything inside is in units of the whole game (chance weights from the very start), so values
@@ -7,38 +7,37 @@ at the root slots are the counterfactual values of Burch et al.: weighted by pi_
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from subgame.engines.arrays import Floats
-from subgame.errors import SEARCHED, SubgameError, did_you_mean
+from subgame.engines.arrays import Floats, as_numpy, normalise
+from subgame.engines.contract import Engine
+from subgame.engines.factory import engine
+from subgame.errors import SubgameError, did_you_mean
 from subgame.frozen import Frozen
-from subgame.games.base import CHANCE, State
-from subgame.refine.gadget_game import gadget_form
-from subgame.refine.kinds import kind_of
-from subgame.refine.payoffs import gifts_of
+from subgame.games.base import State
+from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.tree import parts
+from subgame.tree.parts import both
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.sequence.forest import depths
-from subgame.tree.sequence.form import Form, assemble, form_of
-from subgame.tree.sequence.public_states import knowledge
-from subgame.tree.sequence.tree import Index, SequenceTree
-from subgame.tree.sequence.walk import Histories, Top, walk
 from subgame.tree.strategy import Strategy
 
-if TYPE_CHECKING:
-    from subgame.refine.gadgets import Gadget, GadgetInputs
-    from subgame.refine.payoffs import Trunk
-
 At = str | int | Iterable[str | int] | Callable[[State], bool]
+Vector = Mapping[str, float] | Sequence[float] | Floats
+T = TypeVar("T")
+
+
+class GadgetGame(NamedTuple):
+    """A subgame with a finite gadget on top of it, as a tree of its own."""
+
+    tree: PublicTree
+    tremble: tuple[int, float] | None = None
+    """A player, and the least probability of each of the player's first actions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +92,8 @@ class Subgame(Frozen, ABC):
     def shown(self, strategy: Strategy, p: int) -> dict[str, dict[str, float]]:
         """Infoset -> action -> probability: what a strategy of the whole game plays inside."""
 
-    def gadget_game(self, gadget: Gadget, inputs: GadgetInputs) -> SequenceTree | None:
-        """The tree of a finite gadget on top of the subgame; None where nothing can be on top."""
+    def gadget_game(self, gadget: Gadget, inputs: GadgetInputs) -> GadgetGame | None:
+        """A finite gadget on top of the subgame as a tree; None where nothing can be on top."""
         return None
 
     def check_inputs(self, gadget: Gadget, inputs: GadgetInputs) -> None:
@@ -105,260 +104,12 @@ class Subgame(Frozen, ABC):
         return f"<Subgame '{self.name}' of {self.whole.game_name}: {slots} root infosets>"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class SequenceSubgame(Subgame):
-    """A part of a sequence tree: root infosets are the augmented infosets at its top."""
-
-    whole: SequenceTree
-    tree: SequenceTree
-    form: Form
-    top: Index  # histories of the whole game at the top (S_top)
-    sequence: tuple[Index, Index]  # [s] the sequence of the whole game each slot hangs below
-    chance: Floats  # [s0, s1] chance's probability of each pair of slots
-
-    @cached_property
-    def places(self) -> tuple[parts.Index, parts.Index]:
-        return parts.both(lambda p: parts.places(self.tree.players[p], self.whole.players[p]))
-
-    def reach(self, p: int, trunk: Trunk) -> Floats:
-        out: Floats = np.asarray(trunk.plans[p])[self.sequence[p]]
-        return out
-
-    def most(self, p: int) -> Floats:
-        return np.ones(len(self.sequence[p]))
-
-    def weight(self, p: int, opponent_reach: Floats) -> Floats:
-        out: Floats = self.chance @ opponent_reach if p == 0 else opponent_reach @ self.chance
-        return out
-
-    def gifts(self, trunk: Trunk, gadget: Gadget, weight: Floats) -> Floats:
-        o, found = trunk.opponent, trunk.gifts(gadget, gifts_of)
-        return found.to(self.whole.players[o], self.sequence[o], weight, gadget)
-
-    def shown(self, strategy: Strategy, p: int) -> dict[str, dict[str, float]]:
-        number, other = self.whole.players[p].index, self.whole.players[1 - p].index
-        return {
-            f"player {p}: {name}" if name in other else name: strategy.row(p, number[name])
-            for name in self.tree.players[p].names
-        }
-
-    @cached_property
-    def largest_payoff(self) -> float:
-        assert self.form.histories is not None
-        return float(np.abs(self.form.histories.payoff).max(initial=0.0))
-
-    def gadget_game(self, gadget: Gadget, inputs: GadgetInputs) -> SequenceTree:
-        return assemble(gadget_form(gadget, self.form, inputs))
-
-
-def cut(tree: PublicTree, at: At) -> list[Subgame]:
-    """The subgames of a tree at a frontier, each ready to be solved.
-
-    `at` is one of
-
-    * a public state, by name or number (``7`` or ``"7"``), or several of them;
-    * a frontier the game names, such as ``"after round 1"`` of Leduc;
-    * ``"depth 2"``: the public states two steps from the root; ``"before chance"`` and
-      ``"after chance"``: right before, or right after, the first public chance event on each path;
-    * a function of a state: the subgame then is everything from the first histories for which it
-      answers true. Refused, naming what leaks, unless closed under augmented infosets.
-
-    Of hold'em trees: ``"root"`` (all of it), ``"after the river"`` or another street's cards, or
-    public states by name.
-
-    >>> import subgame as sg
-    >>> [part.name for part in cut(sg.compile(sg.games.load("kuhn")), "depth 1")]
-    ['p', 'b']
-    """
-    return list(kind_of(tree).cut(at))
-
-
-def cut_sequence_tree(tree: SequenceTree, at: At) -> list[SequenceSubgame]:
-    """The subgames of a sequence tree at a frontier; see `cut`."""
-    if any(tuple(side.slots) != ("start",) for side in tree.players):
-        raise SubgameError(f"{tree!r} is itself a subgame's; cut the tree of the whole game.")
-    if callable(at):
-        return [_closed_cut(tree, at)]
-    return [cut_at_histories(tree, top, name) for name, top in roots_at(tree, at)]
-
-
-def roots_at(
-    tree: SequenceTree, at: str | int | Iterable[str | int]
-) -> list[tuple[str, NDArray[np.int64]]]:
-    """The public states of a frontier by name, and the histories at the top of each."""
-    histories, nodes = tree.walked, _nodes(tree, at)
-    first = nodes if len(nodes) == 1 else _first(tree, np.isin(np.arange(tree.num_nodes), nodes))
-    below = np.setdiff1d(nodes, first)
-    if len(below):
-        raise SubgameError(
-            f"The public state '{tree.node_names[int(below[0])]}' lies below another one of the "
-            "frontier; subgames are disjoint, so name only one of the two."
-        )
-    parent_node = np.where(histories.parent >= 0, histories.node[histories.parent], -1)
-    entered = histories.node != parent_node
-    return [
-        (tree.node_names[n], np.flatnonzero(entered & (histories.node == n)))
-        for n in nodes.tolist()
-    ]
-
-
-# Frontiers -----------------------------------------------------------------------------------
-
-
-def _nodes(tree: SequenceTree, at: str | int | Iterable[str | int]) -> NDArray[np.int64]:
-    """The public states that `at` names."""
-    if isinstance(at, int | np.integer):
-        if not 0 <= at < tree.num_nodes:
-            raise SubgameError(f"Public states are numbered 0 to {tree.num_nodes - 1}, not {at}.")
-        return np.array([at])
-    if not isinstance(at, str | Iterable):
-        raise SubgameError(f"A frontier must be a name, a number or a function, not {at!r}.")
-    if not isinstance(at, str):
-        found = [_nodes(tree, one) for one in at]
-        if not found:
-            raise SubgameError("The frontier is empty: name at least one public state.")
-        return np.unique(np.concatenate(found))
-    named = [n for n, name in enumerate(tree.node_names) if name == at]
-    if named:
-        return np.array(named)
-    if at.isdecimal():
-        return _nodes(tree, int(at))
-    depth = re.fullmatch(r"depth (\d+)", at)
-    frontiers = tree.walked.game.frontiers()
-    if depth:
-        nodes = np.flatnonzero(depths(tree.node_parent) == int(depth[1]))
-    elif at in frontiers:
-        h, here = tree.walked, frontiers[at]
-        firsts = [int(np.argmax(h.node == n)) for n in range(tree.num_nodes)]
-        nodes = _first(tree, [here(h.state(first)) for first in firsts])
-    elif at in ("before chance", "after chance"):
-        nodes = _chance_nodes(tree, before=at.startswith("before"))
-    else:
-        places = [*frontiers, "depth 1", "before chance", "after chance"]
-        places += islice(filter(None, tree.node_names), SEARCHED)
-        raise did_you_mean("frontier or public state", at, places)
-    if not len(nodes):
-        raise SubgameError(f"No public state of {tree.game_name} is at the frontier '{at}'.")
-    return nodes
-
-
-def _first(tree: SequenceTree, wanted: Sequence[bool] | NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The wanted nodes that have no wanted ancestor."""
-    passed = np.zeros(tree.num_nodes, dtype=bool)
-    for n in range(1, tree.num_nodes):
-        parent = tree.node_parent[n]
-        passed[n] = passed[parent] or wanted[parent]
-    return np.flatnonzero(np.asarray(wanted) & ~passed)
-
-
-def _chance_nodes(tree: SequenceTree, *, before: bool) -> NDArray[np.int64]:
-    h = tree.walked
-    inner = np.flatnonzero(h.parent >= 0)
-    step = inner[(h.node[inner] != h.node[h.parent[inner]]) & (h.player[h.parent[inner]] == CHANCE)]
-    above, below = h.node[h.parent[step]], h.node[step]
-    seen = np.bincount(tree.node_parent[np.unique(below)], minlength=tree.num_nodes)
-    public = seen[above] > 1  # a deal that nobody can tell from another is no public event
-    wanted = np.zeros(tree.num_nodes, dtype=bool)
-    wanted[above[public] if before else below[public]] = True
-    return _first(tree, wanted)
-
-
-# Cutting -------------------------------------------------------------------------------------
-
-
-def cut_at_histories(tree: SequenceTree, top: NDArray[np.int64], name: str) -> SequenceSubgame:
-    """The subgame below the histories `top` of a tree; the game is walked from there on."""
-    histories, located = tree.walked, tree.located
-    states = [histories.state(h) for h in top.tolist()]
-    known: tuple[dict[Any, Any], dict[Any, Any]] = ({}, {})
-    """What a player knows -> (the slot's number, a state there, the player's sequence)."""
-    tops = []
-    for h, state in zip(top.tolist(), states, strict=True):
-        mine = []
-        for p in (0, 1):
-            q = int(located[p][h])
-            # By name alone: a terminal history and a decision of one name are one root infoset.
-            key = (state.information_state(p), q)
-            mine.append(known[p].setdefault(key, (len(known[p]), state, q))[0])
-        tops.append(Top(state, float(histories.chance[h]), (mine[0], mine[1])))
-    slots = parts.both(
-        lambda p: [_slot_name(tree, state, p, q) for _, state, q in known[p].values()]
-    )
-    chance = np.zeros((len(slots[0]), len(slots[1])))
-    for item in tops:
-        chance[item.slots] += item.chance
-    form = form_of(walk(histories.game, tops=tops), slots)
-    hangs = parts.both(lambda p: np.array([q for *_, q in known[p].values()], dtype=np.int32))
-    return SequenceSubgame(tree, name, assemble(form), form, top.astype(np.int32), hangs, chance)
-
-
-def _acting(histories: Histories, h: int, p: int) -> tuple[int, int, int]:
-    """Who acts, in which infoset, and `p`'s last sequence: what `knowledge` asks for."""
-    return int(histories.player[h]), int(histories.infoset[h]), int(histories.sequence[p][h])
-
-
-def _slot_name(tree: SequenceTree, state: State, p: int, sequence: int) -> str:
-    name = state.information_state(p)
-    if name is not None:
-        return name
-    side = tree.players[p]
-    i = int(side.infoset_of[sequence])
-    if i < 0:
-        return side.slots[-1 - i]
-    action = side.actions[i][(sequence - side.first[i]) // side.stride[i]]
-    return f"{side.names[i]} · {action}"
-
-
-def _closed_cut(tree: SequenceTree, at: Callable[[State], bool]) -> SequenceSubgame:
-    """A cut by a function of the state: one subgame, checked to be closed."""
-    h, located = tree.walked, tree.located
-    states: list[State] = []
-    inside = np.zeros(len(h), dtype=bool)
-    top = []
-    known: tuple[dict[object, tuple[bool, int]], dict[object, tuple[bool, int]]] = ({}, {})
-    for k in range(len(h)):  # depth first, so the parent's state is already there
-        parent = int(h.parent[k])
-        state = (
-            h.game.new_initial_state() if parent < 0 else states[parent].child(h.labels[h.edge[k]])
-        )
-        states.append(state)
-        inside[k] = parent >= 0 and inside[parent]
-        if not inside[k] and at(state):
-            inside[k] = True
-            top.append(k)
-        for p in (0, 1):
-            token = (knowledge(state, p, *_acting(h, k, p)), int(h.sequence[p][k]))
-            was, first = known[p].setdefault(token, (bool(inside[k]), k))
-            if was != inside[k]:
-                what = _slot_name(tree, state, p, int(located[p][k]))
-                raise SubgameError(
-                    f"The subgame must contain whole infosets: in '{what}' player {p} cannot tell "
-                    f"history '{' '.join(h.path(first))}' from '{' '.join(h.path(k))}', "
-                    "but only one of them is inside."
-                )
-    if not top:
-        raise SubgameError("The function is true at no public state, so there is no subgame.")
-    return cut_at_histories(tree, np.array(top), "forest")
-
-
-def subgames_at(tree: PublicTree, at: At | Sequence[Subgame]) -> list[Subgame]:
-    """The subgames at a frontier, or those that were cut already."""
-    if isinstance(at, Sequence) and at and all(isinstance(each, Subgame) for each in at):
-        given = [each for each in at if isinstance(each, Subgame)]
-        for subgame in given:
-            if subgame.whole is not tree and subgame.whole.digest != tree.digest:
-                raise SubgameError(f"{subgame!r} was not cut from {tree!r}.")
-        return given
-    return cut(tree, cast(At, at))
-
-
-def sequence_subgames(tree: PublicTree, at: At | Sequence[Subgame]) -> list[SequenceSubgame]:
-    """The subgames at a frontier of a sequence tree."""
-    found = subgames_at(tree, at)
-    out = [each for each in found if isinstance(each, SequenceSubgame)]
-    if len(out) < len(found):
-        raise SubgameError(f"{tree!r} is not a sequence tree; this needs its histories.")
-    return out
+def cut_already(tree: PublicTree, subgames: list[Subgame]) -> list[Subgame]:
+    """Subgames that a user has cut, after checking that the tree is that of all of them."""
+    for subgame in subgames:
+        if subgame.whole is not tree and subgame.whole.digest != tree.digest:
+            raise SubgameError(f"{subgame!r} was not cut from {tree!r}.")
+    return subgames
 
 
 def combine(blueprint: Strategy, parts: Iterable[tuple[Subgame, int, Floats]]) -> Strategy:
@@ -367,3 +118,110 @@ def combine(blueprint: Strategy, parts: Iterable[tuple[Subgame, int, Floats]]) -
     for subgame, p, sigma in parts:
         subgame.embed(p, sigma, probs[p])
     return Strategy(blueprint.tree, probs)
+
+
+# A blueprint seen from one side ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Trunk(Frozen):
+    """A blueprint seen from one side: we play it, the opponent may do anything.
+
+    Everything about the whole tree that subgames ask for, computed once.
+    """
+
+    blueprint: Strategy
+    opponent: int
+    estimate: Strategy | None = None
+    """Whose values count for gifts of kind "estimated"."""
+    device: str | None = None
+    _gifts: dict[tuple[str, bool, float], Any] = field(default_factory=dict, init=False)
+
+    @cached_property
+    def engine(self) -> Engine:
+        return engine(self.blueprint.tree, device=self.device)
+
+    @cached_property
+    def plans(self) -> tuple[Any, Any]:
+        """Both players' plans of the whole tree, as the engine has them."""
+        return both(lambda p: self.engine.plan(p, self.blueprint.probs[p]))
+
+    def gifts(self, gadget: Gadget, find: Callable[[Trunk, Gadget], T]) -> T:
+        """What `find` says of the whole tree's gifts, found once per kind of gift."""
+        key = (gadget.gifts, gadget.split, gadget.scale)
+        if key not in self._gifts:
+            self._gifts[key] = find(self, gadget)
+        return cast(T, self._gifts[key])
+
+    def inputs(
+        self,
+        subgame: Subgame,
+        gadget: Gadget,
+        alternatives: Floats | None = None,
+        spread: Floats | None = None,
+    ) -> tuple[GadgetInputs, Floats]:
+        """What the gadget of a subgame needs, and the gifts that are in its alternatives.
+
+        The standard deviation `spread` of a random alternative is by default the distance between
+        the estimate and the blueprint's CBV.
+        """
+        o = self.opponent
+        ours = subgame.reach(1 - o, self)
+        weight = subgame.weight(o, ours)
+        cbv = self.value_of(subgame)
+        if alternatives is None and gadget.estimate:
+            alternatives = self.value_of(subgame, self.estimate or self.blueprint)
+        base = cbv if alternatives is None else alternatives
+        gifts = np.zeros(len(weight))
+        if gadget.gifts != "none":
+            gifts = subgame.gifts(self, gadget, weight)
+        inputs = GadgetInputs(
+            opponent=o,
+            our_reach=ours,
+            opponent_reach=subgame.reach(o, self),
+            weight=weight,
+            alternative=base + gifts,
+            cbv=cbv,
+            spread=np.abs(base - cbv) if spread is None else spread,
+        )
+        return inputs, gifts
+
+    def value_of(self, subgame: Subgame, strategy: Strategy | None = None) -> Floats:
+        """[s] what the opponent gets inside against the blueprint: by a strategy, or at best.
+
+        With a best response found inside an abstraction this is the estimate CBV~ of 2017, App. C;
+        with the last iterate of the CFR run that made the blueprint, what its experiments used.
+        """
+        o, run = self.opponent, engine(subgame.tree, device=self.device)
+        ours = subgame.reach(1 - o, self)
+        plan = run.plan(1 - o, subgame.restrict(self.blueprint, 1 - o), ours)
+        if strategy is None:
+            found = run.respond(o, plan)
+        else:
+            found = run.values(o, subgame.restrict(strategy, o), plan)
+        return as_numpy(normalise(found.roots.ravel(), subgame.weight(o, ours)))
+
+
+def vector(subgame: Subgame, o: int, given: Vector, what: str) -> Floats:
+    """[s] a user's numbers for the opponent's root infosets, by name or in order."""
+    slots = subgame.tree.players[o].slots
+    if isinstance(given, Mapping):
+        for name in given:
+            if name not in slots:
+                raise did_you_mean(f"root infoset of player {o} in '{subgame.name}'", name, slots)
+        missing = [name for name in slots if name not in given]
+        if missing:
+            raise SubgameError(f"The {what} of root infoset '{missing[0]}' is missing.")
+        given = [given[name] for name in slots]
+    try:
+        out = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        out = np.full(len(slots), np.nan)
+    if out.shape != (len(slots),):
+        raise SubgameError(
+            f"'{subgame.name}' has {len(slots)} root infosets of player {o}; "
+            f"{out.size} numbers were given as {what}."
+        )
+    if not np.all(np.isfinite(out)):
+        raise SubgameError(f"The {what} of a root infoset must be a number, not {given}.")
+    return out

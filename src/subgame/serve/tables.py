@@ -105,7 +105,7 @@ class Live:
 
     def _play(self, before: threading.Thread | None) -> None:
         from subgame.play.match import play_hand
-        from subgame.refine.live.ranges import start_of
+        from subgame.refine.verbs.start import start_of
 
         if before is not None:
             before.join()  # it may still ask the agent for its strategy

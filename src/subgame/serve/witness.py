@@ -12,8 +12,8 @@ from subgame.play.agent import Agent, Event, Policy
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from subgame.refine.live.ranges import ReachedRanges
-    from subgame.refine.live.reached import Reached
+    from subgame.refine.ranges.reached import ReachedRanges
+    from subgame.refine.reached import Reached
 
 DIGITS = 4
 

@@ -24,7 +24,7 @@ from subgame.errors import SubgameError
 
 if TYPE_CHECKING:
     from subgame.games.base import Game
-    from subgame.refine.refine import Refinement
+    from subgame.refine.verbs.refine import Refinement
     from subgame.solve.results import Result, Step
     from subgame.spots.endgame import Endgame
     from subgame.tree.public_tree import PublicTree

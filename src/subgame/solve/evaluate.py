@@ -13,7 +13,6 @@ from subgame.engines.contract import Engine, Mode, Regrets, Response
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief
 from subgame.show.frames import data_frame
-from subgame.tree.parts import both
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import sequence_tree
 from subgame.tree.strategy import Strategy
@@ -119,8 +118,7 @@ def exploitability(
 
 def exploitability_of(run: Engine, probs: tuple[Any, Any]) -> Exploitability:
     """The exploitability of a strategy as an engine stores it."""
-    # The responder to seat p is player 1 - p.
-    wins = both(lambda p: total(run, 1 - p, run.respond(1 - p, run.plan(p, probs[p]))))
+    wins = run.responses(probs)
     if run.tree.zero_sum:
         return Exploitability(wins)
     return Exploitability(wins, (value_of(run, probs), value_of(run, probs, 1)))

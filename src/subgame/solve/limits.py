@@ -14,14 +14,17 @@ if TYPE_CHECKING:
     from subgame.solve.results import Point
     from subgame.solve.solver import Run
 
-FIRST = 8
+FIRST = 16
 """The iteration after which exploitability is first measured on the way to a target."""
 FARTHEST = 1000
 """Iterations after which no measurement is left out; later ones also tell whether a run stalls."""
 MOST = 10**12
 """The largest count of anything, such as the iterations of a run."""
-STEEPEST = 3.0
-"""Exploitability falls at first at most like this power of the iterations."""
+STEEP = (1.0, 2.2)
+"""Exploitability is expected to fall like a power of the iterations between these two."""
+EAGER = 1.1
+"""By how much more steeply it is expected to fall than between the last two measurements. Of the
+values of these constants that we tried on 22 curves of rivers and turns, these cost the least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class Limits:
         """The first iteration after `t` at which exploitability is measured.
 
         On the way to a target, the next is where the target is reached if exploitability goes on
-        to fall a quarter more steeply than between the last two.
+        to fall a tenth more steeply than between the last two.
         """
         if self.check_every:
             return (t // int(self.check_every) + 1) * int(self.check_every)
@@ -75,14 +78,13 @@ class Limits:
             return 0
         if not curve:
             return FIRST
-        now, steep, most = curve[-1], STEEPEST, 4.0
-        if len(curve) > 1:
-            before = curve[-2]
-            if not 0 < now.exploitability < before.exploitability:
-                return 0
+        now, before, steep, most = curve[-1], curve[-2:][0], 2.0, 4.0
+        if min(now.exploitability, before.exploitability) <= 0:
+            return 0
+        if before.iteration < now.iteration:
             fell = math.log(before.exploitability / now.exploitability)
-            steep = max(1.0, 1.25 * fell / math.log(now.iteration / before.iteration))
-            most = 2.0
+            steep = EAGER * fell / math.log(now.iteration / before.iteration)
+            steep, most = min(max(STEEP[0], steep), STEEP[1]), 2.0
         far = math.pow(max(1.0, now.exploitability / self.target), 1 / steep)
         least = now.iteration + 1 + now.iteration // 128
         return max(least, math.ceil(now.iteration * min(most, far)))

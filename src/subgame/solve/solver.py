@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 import threading
 import time
@@ -228,7 +229,7 @@ class Run:
     @property
     def _last(self) -> bool:
         """Whether the result is the last iterate, because the schedule keeps no average."""
-        return bool(np.isinf(self.schedule.gamma)) and not self.schedule.decay
+        return math.isinf(self.schedule.gamma) and not self.schedule.decay
 
     def played(self) -> tuple[Any, Any]:
         """The average strategy or the last iterate, as the engine stores probabilities."""

@@ -100,6 +100,8 @@ class PublicTree(Frozen, ABC):
 
     dtype: ClassVar[np.dtype[Any]]
     """The type of a strategy's numbers."""
+    usual_schedule: ClassVar[str]
+    """The CFR variant that solves subgames of such trees fastest."""
 
     game_name: str
     """The game with its parameters, as text: ``leduc``, ``liars-dice(dice=1, faces=6)``."""

@@ -9,14 +9,15 @@ process, only if one of our kernels is not in the cache, and never in worker pro
 from __future__ import annotations
 
 import logging
-import multiprocessing
 import os
 import stat
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import subprocess
 
 LOGGER = logging.getLogger("subgame")
 NOTE = "Compiling kernels for this machine, once; later runs start at once."
@@ -30,6 +31,8 @@ _helpers: list[Helper] = []
 
 def tell() -> None:
     """Log `NOTE`, once, and start the helpers: one of our kernels is about to be compiled."""
+    import multiprocessing
+
     global _told
     if multiprocessing.parent_process() is not None:
         return
@@ -56,6 +59,8 @@ class Helper:
 
     def start(self) -> None:
         """Start, at the first kernel that is compiled; not where there is only one core."""
+        import subprocess
+
         if self._process is None and (os.cpu_count() or 1) > 1:
             command = [sys.executable, "-c", self.code]
             quiet = subprocess.DEVNULL

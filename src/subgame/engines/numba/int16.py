@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.numba.aligned import zeros
 from subgame.engines.rounding import LEAST, TOP
 from subgame.tree.ranges.betting_tree import LANES
 
@@ -20,8 +21,8 @@ class Int16Numbers:
     """A flat array of `size` numbers: int16 with scales for kernels, float32 for other code."""
 
     def __init__(self, size: int) -> None:
-        self.ints = np.zeros(size, dtype=np.int16)
-        self.scales = np.zeros(-(-size // LANES), dtype=np.float32)
+        self.ints = zeros(size, np.int16)
+        self.scales = zeros(-(-size // LANES), np.float32)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         numbers = self.ints * np.repeat(self.scales, LANES)[: len(self)]

@@ -22,9 +22,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from subgame.engines.numba.first_use import LOGGER, NO_CACHE, private_folder, tell
 from subgame.errors import SubgameError
@@ -35,15 +36,32 @@ SOURCES = (
     *(f"engines/numba/{name}.py" for name in ("simd", "subnormals")),
     *(f"engines/numba/range_{name}.py" for name in ("kernels", "rows", "scratch")),
     *(f"engines/numba/range_{name}.py" for name in ("terminals", "tiles")),
+    *(f"engines/numba/sequence_{name}.py" for name in ("kernels", "state")),
     *(f"engines/{name}.py" for name in ("contract", "rounding")),
     *(f"tree/ranges/{name}.py" for name in ("betting_tree", "hand_order")),
+    "tree/sequence/tree.py",
 )
 """The modules whose functions, classes and constants kernels consist of."""
 CHECKSUM = 32
 """Bytes of the hash before the object code in a file."""
 _lock = RLock()
+_UNKNOWN: Any = object()
 _loaded: list[Any] = []
 """What keeps the machine code in memory."""
+
+
+_loads_only = False
+
+
+@contextlib.contextmanager
+def only_loading() -> Iterator[None]:
+    """Have kernels that are called inside be compiled and loaded, but not run."""
+    global _loads_only
+    _loads_only = True
+    try:
+        yield
+    finally:
+        _loads_only = False
 
 
 class Packed:
@@ -52,9 +70,51 @@ class Packed:
     Arrays in it must not be replaced.
     """
 
+    __slots__ = ("item", "kind", "slots")
+
     def __init__(self, item: Any) -> None:
         self.item, self.slots = item, array("q")
-        self.kind = _put(item, self.slots)
+        self.kind = Kind.of(_put(item, self.slots))
+
+    @classmethod
+    def of_arrays(cls, arrays: tuple[Any, ...], more: Packed, kind: Kind) -> Packed:
+        """Flat arrays, then the items of `more`, whose `kind` is known.
+
+        It is for what is packed on every call, without the checks of others.
+        """
+        made = cls.__new__(cls)
+        made.item, made.kind, made.slots = (*arrays, *more.item), kind, array("q")
+        for one in arrays:
+            made.slots.append(_address(one))
+            made.slots.append(len(one))
+        made.slots.extend(more.slots)
+        return made
+
+
+class Kind:
+    """What the type of a packed argument follows from; there is one of each, compared by identity.
+
+    Comparing the types of a hundred arrays would take as long as a small kernel.
+    """
+
+    __slots__ = ("parts",)
+    _known: ClassVar[dict[Any, Kind]] = {}
+
+    def __init__(self, parts: Any) -> None:
+        self.parts = parts
+
+    @classmethod
+    def of(cls, parts: Any) -> Kind:
+        """The kind that consists of these parts."""
+        return cls._known.setdefault(parts, cls(parts))
+
+
+def _address(item: NDArray[Any]) -> int:
+    """Where an array begins. NumPy's own answer takes three times as long."""
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(item))
+    except (TypeError, ValueError):  # it cannot be written, or is empty
+        return int(item.__array_interface__["data"][0])
 
 
 def _put(item: Any, slots: array[int]) -> Any:
@@ -64,15 +124,22 @@ def _put(item: Any, slots: array[int]) -> Any:
         return item.kind
     if isinstance(item, np.ndarray):
         flags = item.flags
-        if not (flags.c_contiguous and flags.aligned):
+        if not flags.carray and not (flags.c_contiguous and flags.aligned):
             raise ValueError("kernels need contiguous arrays")
-        slots.append(item.__array_interface__["data"][0])
+        slots.append(_address(item))
         slots.extend(item.shape)
         return f"{item.dtype.char}{item.ndim}"
     if isinstance(item, tuple):
         return tuple([_put(each, slots) for each in item])
     slots.append(item)
     return ""
+
+
+def _full(kind: Any) -> Any:
+    """A kind as nested tuples of texts."""
+    if isinstance(kind, Kind):
+        return _full(kind.parts)
+    return tuple(map(_full, kind)) if isinstance(kind, tuple) else kind
 
 
 def _plain(item: Any) -> Any:
@@ -92,13 +159,20 @@ class Kernel:
     def __call__(self, *args: Any) -> None:
         slots = array("q")
         kind = tuple([_put(each, slots) for each in args])
-        if kind not in self._entries:
-            with _lock:
-                if kind not in self._entries:
-                    self._entries[kind] = self._entry(kind)
-        entry = self._entries[kind]
+        entry = self._entries.get(kind, _UNKNOWN)
+        if entry is _UNKNOWN:
+            entry = self._prepared(kind)
+        if _loads_only:
+            return
         if entry is None or entry(slots.buffer_info()[0]):
             self.dispatcher(*map(_plain, args))
+
+    def _prepared(self, kind: Any) -> Callable[[int], int] | None:
+        """The entry for arguments of a kind, which is made once."""
+        with _lock:
+            if kind not in self._entries:
+                self._entries[kind] = self._entry(_full(kind))
+            return self._entries[kind]
 
     @property
     def dispatcher(self) -> Any:
@@ -108,6 +182,9 @@ class Kernel:
     def _entry(self, kind: Any) -> Callable[[int], int] | None:
         """The entry for arguments of a kind; None where only Numba can run the kernel."""
         try:
+            ready = shipped(self, kind)
+            if ready is not None:
+                return _load(ready, entry_name(self, kind))
             stem = f"{self.name}-{_hash(f'{kind} {_machine()}')}"
             name = f"{stem}-{_sources()}.o"
             code = _read(name)
@@ -126,6 +203,24 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+SETTINGS = ("OPT", "CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "LOOP_VECTORIZE", "SLP_VECTORIZE")
+SETTINGS += ("LLVM_REFPRUNE_PASS", "LLVM_REFPRUNE_FLAGS", "INTEL_SVML", "DISABLE_INTEL_SVML")
+SETTINGS += (
+    "BOUNDSCHECK",
+    "DEBUGINFO",
+    "DEBUG",
+    "FULL_TRACEBACKS",
+    "DISABLE_JIT",
+    "USE_PASS_MANAGER",
+)
+"""The variables NUMBA_... that change machine code."""
+
+
+def _settings() -> dict[str, str]:
+    names = (f"NUMBA_{name}" for name in SETTINGS)
+    return {name: os.environ[name] for name in names if name in os.environ}
+
+
 @lru_cache(maxsize=1)
 def _machine() -> str:
     """What machine code depends on besides our sources: versions, processor, settings."""
@@ -134,11 +229,9 @@ def _machine() -> str:
 
     spec = find_spec("numba")
     version = Path(str(spec and spec.origin)).with_name("_version.py").read_text()
-    settings = {k: v for k, v in os.environ.items() if k.startswith("NUMBA_")}
-    settings.pop("NUMBA_CACHE_DIR", None)
     features = sorted(binding.get_host_cpu_features().items())
     return f"{version} {llvmlite.__version__} {binding.get_process_triple()} " + (
-        f"{binding.get_host_cpu_name()} {features} {sorted(settings.items())}"
+        f"{binding.get_host_cpu_name()} {features} {sorted(_settings().items())}"
     )
 
 
@@ -146,6 +239,53 @@ def _machine() -> str:
 def _sources() -> str:
     root = HERE.parents[1]
     return _hash("".join((root / name).read_text(encoding="utf-8") for name in SOURCES))
+
+
+# Kernels that the package brings --------------------------------------------------------------
+SHIPPED = HERE / "shipped"
+"""Object code that `tools/build_kernels.py` puts into wheels: ``<target>/<entry>.o``, and the hash
+of the sources that it was made of in the file ``sources``."""
+TARGETS = {
+    "x86_64-v4": ("x86_64", ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")),
+    "x86_64-v3": ("x86_64", ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")),
+    "armv8.2": ("aarch64", ("lse",)),
+}
+"""The processors that it is made for, on Linux, the best first: architecture, required features."""
+
+
+def entry_name(kernel: Kernel, kind: Any) -> str:
+    """The name of a kernel's entry in the object code that the package brings."""
+    return f"{kernel.module.rpartition('.')[2]}-{kernel.name}-{_hash(str(kind))}"
+
+
+@lru_cache(maxsize=1)
+def _target() -> str | None:
+    """The best of `TARGETS` that the package brings and this machine can run, if any."""
+    try:
+        current = (SHIPPED / "sources").read_text() == _sources()
+    except OSError:
+        return None
+    if not current or _settings():
+        return None
+    from llvmlite import binding
+
+    triple, features = binding.get_process_triple(), binding.get_host_cpu_features()
+    for name, (architecture, needed) in TARGETS.items():
+        here = triple.startswith(architecture) and "linux" in triple
+        if here and all(features.get(each) for each in needed) and (SHIPPED / name).is_dir():
+            return name
+    return None
+
+
+def shipped(kernel: Kernel, kind: Any) -> bytes | None:
+    """The object code that the package brings for this machine; None where there is none."""
+    target = _target()
+    if target is None:
+        return None
+    try:
+        return (SHIPPED / target / f"{entry_name(kernel, kind)}.o").read_bytes()
+    except OSError:
+        return None
 
 
 # Files ---------------------------------------------------------------------------------------

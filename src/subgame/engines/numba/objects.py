@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import ctypes
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba import types
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler_lock import global_compiler_lock
@@ -23,6 +23,27 @@ from numba.np.numpy_support import from_dtype
 from subgame.engines.numba.compiling import njit
 
 _SLOT = ir.IntType(64)
+
+
+class Target(NamedTuple):
+    """A processor for which code is emitted."""
+
+    triple: str
+    cpu: str
+    features: str
+
+    def machine(self) -> Any:
+        """LLVM's machine, with the options that Numba uses for its own."""
+        binding.initialize_all_targets()
+        binding.initialize_all_asmprinters()
+        return binding.Target.from_triple(self.triple).create_target_machine(
+            self.cpu,
+            self.features,
+            opt=3,
+            reloc="static" if self.triple.startswith("x86") else "default",
+            codemodel="jitdefault",
+            jit=True,
+        )
 
 
 class _Library(JITCodeLibrary):
@@ -58,21 +79,30 @@ class _Library(JITCodeLibrary):
                 module.link_in(alone, preserve=True)
                 waiting += library._linking_libraries if ours else []
 
-    def emitted(self, name: str) -> bytes:
-        """Object code of this function and of all that it calls."""
+    def linked(self, name: str) -> Any:
+        """The code of this function and of all that it calls, not yet optimised."""
         module = self._final_module
         self._link(module)
         for function in module.functions:
             if not function.is_declaration and function.name != name:
                 function.linkage = "internal"
-        passes, builder = self._codegen._module_pass_manager()
+        return module
+
+    def emitted(self, module: Any, machine: Any) -> bytes:
+        """Object code of linked code for a target machine."""
+        module.triple, module.data_layout = machine.triple, str(machine.target_data)
+        usual, self._codegen._tm = self._codegen._tm, machine
+        try:
+            passes, builder = self._codegen._module_pass_manager()
+        finally:
+            self._codegen._tm = usual
         passes.run(module, builder)
         module.verify()
         process = ctypes.CDLL(None)
         for function in module.functions:
             if function.is_declaration and not function.name.startswith("llvm."):
                 getattr(process, function.name)  # an AttributeError if only Numba has it
-        return self._codegen._tm.emit_object(module)
+        return bytes(machine.emit_object(module))
 
 
 class _Codegen(JITCPUCodegen):
@@ -98,10 +128,18 @@ def _objects(context: Any) -> Iterator[Any]:
 
 
 def object_code(function: Any, kinds: Any, name: str) -> bytes:
+    """A kernel for arguments of some kinds, as object code for this machine; see `object_codes`."""
+    return object_codes(function, kinds, name, [None])[0]
+
+
+def object_codes(
+    function: Any, kinds: Any, name: str, targets: Sequence[Target | None]
+) -> list[bytes]:
     """A kernel for arguments of some kinds, as object code with one entry of that name.
 
     The entry takes the address of the slots (see `native`) and returns 0, or else that the kernel
-    has raised an exception.
+    has raised an exception. There is one object for each target; None is this machine. Targets have
+    pointers of 64 bits and the same sizes and alignments of numbers as this machine.
     """
     dispatcher = njit(
         error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True
@@ -123,7 +161,9 @@ def object_code(function: Any, kinds: Any, name: str) -> bytes:
         builder.ret(status.code)
         library.add_ir_module(module)
         library.add_linking_library(compiled.library)
-        return library.emitted(name)
+        module = library.linked(name)
+        machines = [codegen._tm if each is None else each.machine() for each in targets]
+        return [library.emitted(module.clone(), machine) for machine in machines]
 
 
 def _type(kind: Any) -> Any:

@@ -29,6 +29,7 @@ from subgame.engines.numba.range_tiles import (
     win,
 )
 from subgame.engines.numba.simd import (
+    blank,
     columns,
     fetch_add,
     gather,
@@ -38,6 +39,7 @@ from subgame.engines.numba.simd import (
     part,
     pay,
     peek,
+    prefetch,
     small,
     splat,
     store,
@@ -90,6 +92,13 @@ def tile_of(f: BettingTree, b: BoardArrays, u: int, p: int, tile: int) -> int:
 
 
 @small
+def fetch(f: BettingTree, sp: int, numbers: Numbers, at: int) -> None:
+    """Start to bring a tile's numbers into the cache: they are used after other work."""
+    for k in range(at, at + (f.rows[sp] - f.roots[sp // 2]) * LANES, LANES):
+        prefetch(numbers, k)
+
+
+@small
 def enter(b: BoardArrays, u: int, p: int, place: int, above: Scratch, s: Scratch) -> None:
     """Reach at the roots of a board, for the tile at `place`, from the parent board."""
     street, hands, first = b.street[u], b.hands[2 * u + p], b.hand_at[2 * u + p]
@@ -109,13 +118,18 @@ def bring(w: Sweep, u: int, side: Side, tile: int, above: Scratch, s: Scratch) -
     f, b = w.f, w.b
     p, street = side.p, b.street[u]
     sp, place, leaves, like = 2 * street + p, tile * LANES, f.roots[street + 1], s.reach[0]
+    at = tile_of(f, b, u, p, tile)
+    if street > 0:  # the numbers of the first street alone stay in the cache
+        fetch(f, sp, side.numbers.weights, at)
+        if side.kept and side.numbers.flags[0] != 0:
+            fetch(f, sp, side.numbers.average, at)
     if street == 0:  # the first street has the hands in its own order
         source = above.way_at[p] + u * f.roots[0] * s.wide[0] + place
         for k in range(f.roots[0]):
             store(s.reach, k * LANES, load(above.way, source + k * s.wide[0], like))
     else:
         enter(b, u, p, place, above, s)
-    descend(f, sp, side, tile_of(f, b, u, p, tile), s)
+    descend(f, sp, side, at, s)
     if leaves == 0:
         return
     ways, leaf, last = s.ways[street + 1], f.leaf_at[sp], f.leaf_at[sp] + leaves - 1
@@ -157,6 +171,13 @@ def arrive(w: Sweep, u: int, above: Scratch, s: Scratch, me: int, threads: int) 
             bring(w, u, w.mine, tile, above, s)
 
 
+@small
+def copy_to(into: Numbers, at: int, source: Numbers, start: int, size: int) -> None:
+    """Copy `size` numbers, a multiple of `LANES`."""
+    for j in range(0, size, LANES):
+        store(into, at + j, load(source, start + j, into[0]))
+
+
 @part
 def copy_rows(f: BettingTree, b: BoardArrays, u: int, p: int, place: int, s: Scratch) -> None:
     """Copy the values of all rows of a tile into `Scratch.rows` for the caller."""
@@ -179,6 +200,8 @@ def settle(w: Sweep, u: int, s: Scratch, me: int, threads: int) -> None:
     for tile in range(me, tiles(b, u, p), threads):
         place = tile * LANES
         at = tile_of(f, b, u, p, tile)
+        if street > 0:
+            fetch(f, sp, w.mine.numbers.weights, at)
         for k in range(f.blank_at[sp], f.blank_at[sp + 1]):
             store(s.value, f.blank_row[k] * LANES, zero)
         for c in range(f.chunk_at[so + 1] - f.chunk_at[so]):
@@ -279,8 +302,8 @@ def clear(b: BoardArrays, u: int, begin: int, stop: int, s: Scratch) -> None:
     street = b.street[u]
     into, ways = s.paid_at[street], s.ways[street + 1]
     for h in range(s.wide[street]):
-        for k in range(begin, stop):
-            s.paid[into + h * ways + k] = 0
+        for k in range(into + h * ways + begin, into + h * ways + stop, 4):
+            blank(s.paid, k)
 
 
 @part
@@ -316,8 +339,7 @@ def sweep_boards(w: Sweep, threads: int, team: Team, top: Scratch, s: Scratch) -
     u = fetch_add(team.counters, 1, 1)
     while u < w.b.child_at[0]:
         visit(w, u, top, s)
-        for j in range(size):
-            top.result[top.result_at[0] + u * size + j] = s.result[s.result_at[0] + j]
+        copy_to(top.result, top.result_at[0] + u * size, s.result, s.result_at[0], size)
         u = fetch_add(team.counters, 1, 1)
     wait(team.counters, threads)
 
@@ -345,8 +367,7 @@ def sweep(w: Sweep, me: int, threads: int, team: Team, top: Scratch, s: Scratch)
         c = first + fetch_add(team.counters, 1, 1)
         while c < last:
             visit(w, c, top, s)
-            for j in range(size):
-                team.results[(c - first) * size + j] = s.result[s.result_at[1] + j]
+            copy_to(team.results, (c - first) * size, s.result, s.result_at[1], size)
             c = first + fetch_add(team.counters, 1, 1)
         wait(team.counters, threads)
         # Each thread writes to cache lines of its own.

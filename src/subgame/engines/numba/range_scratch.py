@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.numba.aligned import zeros
 from subgame.engines.numba.native import Kernel, Packed
 from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.deal import padded
@@ -18,9 +19,6 @@ Numbers = NDArray[Any]  # float32 or float64
 NOBODY, THEIRS, BOTH, OWN = 0, 1, 2, 3
 """Whose averages a sweep updates. It computes the opponent's reach anyway, which is what the next
 sweep of the opponent would add; for the traverser's reach it must go down once more."""
-LINE = 64
-"""Bytes of a cache line. Working arrays start a quarter into a line, as most large NumPy arrays do.
-Where `sums` and `lanes` both started at a line, a river took a seventh longer."""
 PRIVATE = ("reach", "value", "block", "sums")
 """The fields of which every thread has its own array, even where threads share a board."""
 
@@ -122,7 +120,7 @@ class Workers:
             size = 1
             if not self.several and len(top.wide) > 1:
                 size = int(b.child_at[1] - b.child_at[0]) * int(top.ways[1]) * int(top.wide[1])
-            team = Team(np.zeros(8, dtype=np.int64), np.zeros(size, dtype=dtype))
+            team = Team(np.zeros(8, dtype=np.int64), zeros(size, dtype))
             tops = [top._replace(**{name: getattr(one, name) for name in PRIVATE}) for one in own]
             each = [(k, self.threads, team, tops[k], own[k]) for k in range(self.threads)]
             self._workspaces[dtype] = Workspace(team, top, list(map(Packed, each)))
@@ -156,25 +154,20 @@ class Workers:
         result, result_at = _pack(results)
         rows = (int(f.rows.max()) + 3) * LANES
 
-        def zeros(size: int) -> NDArray[Any]:
-            whole = np.zeros(size + LINE, dtype=dtype)
-            first = (LINE // 4 - whole.ctypes.data) % LINE // whole.itemsize
-            return whole[first : first + size]
-
         return Scratch(
-            reach=zeros(rows),
-            value=zeros(rows),
-            block=zeros(LANES * LANES),
-            sums=zeros(self.tree.num_cards * LANES),
-            lanes=zeros(lanes),
-            shown=zeros(lanes),
-            folded=zeros(lanes),
+            reach=zeros(rows, dtype),
+            value=zeros(rows, dtype),
+            block=zeros(LANES * LANES, dtype),
+            sums=zeros(self.tree.num_cards * LANES, dtype),
+            lanes=zeros(lanes, dtype),
+            shown=zeros(lanes, dtype),
+            folded=zeros(lanes, dtype),
             lanes_at=lanes_at,
-            way=zeros(way),
+            way=zeros(way, dtype),
             way_at=way_at,
-            paid=zeros(paid),
+            paid=zeros(paid, dtype),
             paid_at=paid_at,
-            result=zeros(result),
+            result=zeros(result, dtype),
             result_at=result_at,
             rows=np.zeros(1, dtype=dtype),
             rows_at=np.full(levels, -1),
@@ -187,6 +180,7 @@ class Workers:
 
 
 def _pack(sizes: Any) -> tuple[int, NDArray[np.int64]]:
-    """The sum of sizes, and the offset of each."""
-    ends = np.cumsum(np.asarray(sizes, dtype=np.int64))
-    return int(ends[-1]), ends - sizes
+    """The sum of sizes, and the offset of each: a multiple of `LANES`."""
+    whole = -(-np.asarray(sizes, dtype=np.int64) // LANES) * LANES
+    ends = np.cumsum(whole)
+    return int(ends[-1]), ends - whole

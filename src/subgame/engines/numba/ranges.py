@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from subgame.engines.base import EngineBase
 from subgame.engines.contract import Both, Floats, Loop, Mode, Numbers, Pair, Regrets, Response
+from subgame.engines.numba.aligned import zeros
 from subgame.engines.numba.int16 import Int16Numbers
 from subgame.engines.numba.native import Kernel, Packed
 from subgame.engines.numba.range_scratch import NOBODY, OWN, THEIRS, Rows, Scratch, Workers
@@ -149,7 +150,7 @@ class NumbaRangeEngine(EngineBase):
 
     def _zeros(self, p: int) -> Numbers:
         size = self.tree.stored(p)
-        return Int16Numbers(size) if self.storage == "int16" else np.zeros(size, np.float32)
+        return Int16Numbers(size) if self.storage == "int16" else zeros(size, np.float32)
 
     def recycle(self, p: int, regrets: Regrets) -> None:
         """Have the next probabilities of player `p` overwrite the regrets."""
@@ -242,7 +243,7 @@ class NumbaRangeEngine(EngineBase):
     def current(self, p: int, regrets: Regrets, rates: Floats) -> NDArray[np.float32]:
         """The probabilities that regret matching plays, ``[board][tile][action][LANES]``."""
         player, now = _player_numbers(regrets), np.atleast_2d(rates)
-        out = self._spare.pop(p) if p in self._spare else np.zeros(self.tree.stored(p), np.float32)
+        out = self._spare.pop(p) if p in self._spare else zeros(self.tree.stored(p), np.float32)
         self._workers.run(np.float32, RUN_MATCH, p, player, now, out)
         lock = self.tree.locks[p]
         return out if lock is None else lock.put(out)
@@ -406,25 +407,32 @@ class NumbaRangeEngine(EngineBase):
 
 SMALL = 1 << 24
 """Bytes that are always there; to ask the system takes a tenth of a small river's solve."""
-_FLAGS = {(a, b): Packed(np.array([a, b])) for a in (0, 1) for b in (0, 1)}
-_ABSENT = Packed(_NONE)
+_ABOUT = {
+    (a, b): Packed((np.array([a, b]), *3 * (_NONE,))) for a in (False, True) for b in (False, True)
+}
+"""By whether there is an average and a prediction: flags, and no scales."""
+_KIND = Packed((*3 * (_NONE,), *_ABOUT[False, False].item)).kind
 _UNCHECKED: Any = Packed(((_NOTHING, _NOTHING), _NOTHING))
 
 
 def _player_numbers(regrets: Regrets) -> Packed:
     """`range_tiles.PlayerNumbers` as kernels take them."""
-    flags = _FLAGS[int(regrets.average is not None), int(regrets.instant is not None)]
-    short = isinstance(regrets.regret, Int16Numbers)
-    none: Any = Int16Numbers(1) if short else _ABSENT
-    given = [none if each is None else each for each in regrets]
-    if not short:
-        return Packed((*given, flags, _ABSENT, _ABSENT, _ABSENT))
-    return Packed((*(each.ints for each in given), flags, *(each.scales for each in given)))
+    regret, average, instant = regrets
+    about = _ABOUT[average is not None, instant is not None]
+    if isinstance(regret, Int16Numbers):
+        none = Int16Numbers(1)
+        numbers = [none if each is None else each for each in regrets]
+        flags, scales = about.item[0], (each.scales for each in numbers)
+        return Packed((*(each.ints for each in numbers), flags, *scales))
+    arrays = regret, _NONE if average is None else average, _NONE if instant is None else instant
+    return Packed.of_arrays(arrays, about, _KIND)
 
 
 def _weights(numbers: Numbers) -> Numbers:
     """Numbers in a type that kernels read; for arrays that cannot be written they have no code."""
     if isinstance(numbers, Int16Numbers):
+        return numbers
+    if numbers.dtype == np.float32 and numbers.flags.carray:
         return numbers
     return np.require(numbers, np.float32, ["C", "A", "W"])
 

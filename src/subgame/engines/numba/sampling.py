@@ -18,7 +18,8 @@ from numba import uint64 as U  # noqa: N812
 from numpy.typing import NDArray
 
 from subgame.engines.numba.compiling import njit
-from subgame.engines.numba.sequence_kernels import State, begin
+from subgame.engines.numba.sequence_kernels import begin
+from subgame.engines.numba.sequence_state import State
 from subgame.engines.numba.subnormals import flush_subnormals, restore
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL

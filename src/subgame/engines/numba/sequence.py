@@ -10,12 +10,21 @@ from numpy.typing import NDArray
 
 from subgame.engines.base import EngineBase
 from subgame.engines.contract import Both, Loop, Mode, Pair, Regrets, Response
+from subgame.engines.numba.native import Kernel, Kind, Packed
+from subgame.engines.numba.sequence_state import State, scratch
 from subgame.tree.parts import both
 from subgame.tree.sequence.tree import SequenceTree
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
 NONE = np.zeros(0)
+RUN_ITERATIONS, RUN_SWEEP, RUN_MATCH = (
+    Kernel("sequence_kernels", f"run_{name}") for name in ("iterations", "sweep", "match")
+)
+RUN_RESPONSES, RUN_VALUES, RUN_PROPAGATE, RUN_NORMALISE = (
+    Kernel("sequence_kernels", f"run_{name}")
+    for name in ("responses", "values", "propagate", "normalise")
+)
 
 
 class NumbaSequenceEngine(EngineBase):
@@ -26,26 +35,24 @@ class NumbaSequenceEngine(EngineBase):
     """
 
     def __init__(self, tree: SequenceTree) -> None:
-        from subgame.engines.numba import sequence_kernels as kernels
-
-        self.tree, self.kernels, self.fused = tree, kernels, True
+        self.tree, self.fused = tree, True
         self.num_roots: int = tree.num_roots
         self.slots = tuple(len(player.slots) for player in tree.players)
-        self.plexes = tuple(tuple(player.plex) for player in tree.players)
-        self.terminals = tuple(tree.terminals)
-        self.lanes = kernels.scratch(tree.terminals)
+        self.plexes = tuple(Packed(tuple(player.plex)) for player in tree.players)
+        self.terminals = Packed(tuple(tree.terminals))
+        self.lanes = scratch(tree.terminals)
         self._walk: tuple[Any, ...] = ()
         self._places: tuple[Any, ...] = ()
 
     # Working arrays --------------------------------------------------------------------------
     @cached_property
-    def works(self) -> tuple[Any, ...]:
-        """Each player's working arrays: `kernels.State` without regrets."""
-        return tuple(map(self._work, (0, 1)))
+    def works(self) -> tuple[State, State]:
+        """Each player's working arrays: `State` without regrets."""
+        return self._work(0), self._work(1)
 
-    def _work(self, p: int) -> Any:
+    def _work(self, p: int) -> State:
         plex, size = self.tree.players[p].plex, self.tree.players[p].num_sequences
-        return self.kernels.State(
+        return State(
             regret=NONE,
             average=np.zeros(size),  # of a player whose average is not wanted
             instant=NONE,
@@ -56,12 +63,19 @@ class NumbaSequenceEngine(EngineBase):
             lanes=self.lanes,
         )
 
-    def _state(self, p: int, regrets: Regrets, reach: Floats) -> tuple[Floats, ...]:
-        """`kernels.State` as a plain tuple, with `reach` at the roots."""
-        work = self.works[p]
+    @cached_property
+    def _packed(self) -> tuple[tuple[Packed, Packed], Kind]:
+        """The working arrays that follow a player's regrets in `State`, and the kind of a state."""
+        after = len(Regrets._fields)
+        return both(lambda p: Packed(tuple(self.works[p])[after:])), Packed(self.works[0]).kind
+
+    def _state(self, p: int, regrets: Regrets, reach: Floats) -> Packed:
+        """`State` as kernels take it, with `reach` at the roots."""
+        work, (tails, kind) = self.works[p], self._packed
         work.reach[: self.slots[p]] = reach.reshape(-1)
-        given = (work[k] if part is None else part for k, part in enumerate(regrets))
-        return (*given, *work[len(regrets) :])
+        regret, average, instant = regrets
+        arrays = regret, work.average if average is None else average, instant
+        return Packed.of_arrays((*arrays[:2], NONE if instant is None else instant), tails[p], kind)
 
     # Learning --------------------------------------------------------------------------------
     def regrets(self, p: int, *, predictive: bool = False) -> Regrets:
@@ -91,33 +105,35 @@ class NumbaSequenceEngine(EngineBase):
         value = self.works[p].value
         value[:] = 0.0 if paid is None else paid
         sides = self.plexes if p == 0 else self.plexes[::-1]
-        self.kernels.run_sweep(sides, self.terminals, states, p, int(mode), rates)
+        RUN_SWEEP(sides, self.terminals, states, p, int(mode), rates)
         return self._at_roots(p, value)
 
     def iterate(self, pair: Pair, discounts: Floats, reach: Both, how: Loop) -> None:
         """``len(discounts) - 1`` iterations in one call."""
         states = (self._state(0, pair[0], reach[0]), self._state(1, pair[1], reach[1]))
         order = how.alternating, how.responder
-        self.kernels.run_iterations(self.plexes, self.terminals, states, discounts, *order)
+        RUN_ITERATIONS(self.plexes, self.terminals, states, discounts, *order)
 
     def current(self, p: int, regrets: Regrets, rates: Floats) -> Floats:
         """[q] the strategy that regret matching plays; ones at the root infosets."""
         state = self._state(p, _playable(regrets), np.ones(self.slots[p]))
-        self.kernels.run_match(self.plexes[p], state, rates)
+        RUN_MATCH(self.plexes[p], state, rates)
         found: Floats = self.works[p].sigma.copy()
         return found
 
     def behaviour(self, p: int, average: Floats | None) -> Floats:
         """[q] the behaviour strategy of a realisation plan; uniform where it is never reached."""
         sigma = np.ones(self.tree.players[p].num_sequences)
-        self.kernels.run_normalise(self.plexes[p], average, sigma)
+        RUN_NORMALISE(self.plexes[p], average, sigma)
         return sigma
 
     def sample(self, pair: Pair, discounts: Floats, kind: str, random: Words) -> None:
         """``len(discounts) - 1`` iterations of MCCFR; `random` is the generator's state."""
         from subgame.engines.numba import sampling
+        from subgame.engines.numba.compiling import watch
 
-        states = tuple(self._state(p, pair[p], self.tree.players[p].reach) for p in (0, 1))
+        watch()
+        states = both(lambda p: self._state(p, pair[p], self.tree.players[p].reach).item)
         if kind == "public":
             if not self._places:
                 seats = both(lambda p: tuple(sampling.seat_of(self.tree, p)))
@@ -125,8 +141,8 @@ class NumbaSequenceEngine(EngineBase):
             sampling.run_places(states, *self._places, discounts, random)
         else:
             self._walk = self._walk or tuple(sampling.walk_of(self.tree))
-            outer = kind == "external"
-            sampling.run_walks(self.plexes, states, self._walk, discounts, outer, random)
+            plexes, outer = both(lambda p: self.plexes[p].item), kind == "external"
+            sampling.run_walks(plexes, states, self._walk, discounts, outer, random)
 
     # Evaluation ------------------------------------------------------------------------------
     def plan(self, p: int, sigma: Floats, reach: Floats | None = None) -> Floats:
@@ -137,7 +153,7 @@ class NumbaSequenceEngine(EngineBase):
         player = self.tree.players[p]
         plan = np.empty(player.num_sequences)
         plan[: self.slots[p]] = np.reshape(player.reach if reach is None else reach, -1)
-        self.kernels.run_propagate(self.plexes[p], sigma, plan)
+        RUN_PROPAGATE(self.plexes[p], sigma, plan)
         return plan
 
     def values(self, p: int, sigma: Floats, opponent_plan: Floats) -> Response:
@@ -151,12 +167,26 @@ class NumbaSequenceEngine(EngineBase):
         best[: self.slots[p]] = 1.0
         return self._response(p, opponent_plan, True, best)
 
+    @cached_property
+    def _ground(self) -> tuple[Packed, Packed, Packed, Packed]:
+        """What `responses` passes on every call."""
+        roots = both(lambda p: np.array(self.tree.players[p].reach, np.float64).reshape(-1))
+        works = Packed(tuple(map(tuple, self.works)))
+        return Packed(self.plexes), self.terminals, works, Packed(roots)
+
+    def responses(self, probs: tuple[Any, Any]) -> tuple[float, float]:
+        """[p] what the opponent's best response to player p's probabilities wins, in one call."""
+        won = np.empty(2)
+        sigmas = np.ascontiguousarray(probs[0]), np.ascontiguousarray(probs[1])
+        RUN_RESPONSES(*self._ground, sigmas, won)
+        return float(won[0]), float(won[1])
+
     def _response(self, p: int, opponent_plan: Floats, best: bool, sigma: Floats) -> Response:
         """The values of `sigma`, which the kernel makes a best response if `best`."""
         player = self.tree.players[p]
         value, infosets = np.empty(player.num_sequences), np.empty(len(player.names))
         given = (opponent_plan, best, sigma, value, infosets, self.lanes)
-        self.kernels.run_values(self.plexes[p], self.terminals, p, *given)
+        RUN_VALUES(self.plexes[p], self.terminals, p, *given)
         return Response(self._at_roots(p, value), infosets, value, sigma if best else None)
 
     def _at_roots(self, p: int, value: Floats) -> Floats:

@@ -4,14 +4,12 @@ The kernels mutate the arrays they are given and allocate nothing in an iteratio
 for a player evaluates the terminals against the opponent's reach, goes up the player's treeplex
 (values, regrets, average), and goes down it (regret matching, reach).
 
-Python calls only the functions named ``run_...``, with plain tuples, which Numba types quickly; a
-named tuple costs 10 µs per field at every call. The kernels then make named tuples of them. Helpers
-are inlined by force, because a call would pass every array of a named tuple as seven words.
+Python calls only the functions named ``run_...``, each through a `native.Kernel`, with plain
+tuples, of which the kernels make named tuples. Helpers are inlined by force, because a call would
+pass every array of a named tuple as seven words.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 from numba import uint64 as U  # noqa: N812
@@ -19,30 +17,16 @@ from numpy.typing import NDArray
 
 from subgame.engines.contract import Mode
 from subgame.engines.numba.compiling import njit
+from subgame.engines.numba.sequence_state import LANES, State
 from subgame.engines.numba.subnormals import flush_subnormals, restore
 from subgame.tree.sequence.tree import Plex, Terminals
 
 Floats = NDArray[np.float64]
 
-LANES = 64
-"""Terminals of one group that are evaluated together; they fit the first-level cache."""
 LEARN, EVALUATE, BEST, RESPOND, _ = map(int, Mode)
 
 
-class State(NamedTuple):
-    """The arrays of one player: `contract.Regrets`, then what the engine owns. q = sequence."""
-
-    regret: Floats  # [q] discounted cumulative counterfactual regret
-    average: Floats  # [q] discounted cumulative realisation plan
-    instant: Floats  # [q] last iteration's regret, the prediction of PCFR+; empty if not used
-    sigma: Floats  # [q] current strategy
-    reach: Floats  # [q] current realisation plan
-    value: Floats  # [q] counterfactual values
-    total: Floats  # [widest block] workspace
-    lanes: Floats  # workspace of `evaluate`
-
-
-@njit(cache=True, forceinline=True, fastmath={"contract"}, error_model="numpy")
+@njit(forceinline=True, fastmath={"contract"}, error_model="numpy")
 def evaluate(t: Terminals, player: int, reach: Floats, value: Floats, x: Floats) -> None:
     """Add every terminal's ``M r`` to `value`: v0 = M r1 for player 0, v1 = -M' r0 for player 1.
 
@@ -96,12 +80,7 @@ def evaluate(t: Terminals, player: int, reach: Floats, value: Floats, x: Floats)
                 at += lanes
 
 
-def scratch(t: Terminals) -> Floats:
-    """The workspace of `evaluate`: the lanes of the widest matrix, then one row of results."""
-    return np.empty((max(t.rows.max(initial=0), t.cols.max(initial=0)) + 1) * LANES)
-
-
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(forceinline=True, error_model="numpy")
 def propagate(plex: Plex, sigma: Floats, reach: Floats) -> None:
     """Realisation plan of a strategy; `reach` is given at the root infosets."""
     for b in range(len(plex.block_actions)):
@@ -113,7 +92,7 @@ def propagate(plex: Plex, sigma: Floats, reach: Floats) -> None:
             q += hi - lo
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(forceinline=True, error_model="numpy")
 def match(plex: Plex, m: State, b: int, positive: float, negative: float) -> None:
     """Regret matching in block `b`.
 
@@ -149,7 +128,7 @@ def match(plex: Plex, m: State, b: int, positive: float, negative: float) -> Non
             sigma[q + k] = sigma[q + k] * total[k] if total[k] > 0.0 else uniform
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(forceinline=True, error_model="numpy")
 def begin(plex: Plex, m: State, positive: float, negative: float) -> None:
     """Compute the current strategy and its reach from the regrets."""
     for b in range(len(plex.block_actions)):
@@ -157,7 +136,7 @@ def begin(plex: Plex, m: State, positive: float, negative: float) -> None:
     propagate(plex, m.sigma, m.reach)
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(forceinline=True, error_model="numpy")
 def learn(plex: Plex, m: State, now: Floats, then: Floats, onward: bool) -> None:
     """Go up the treeplex: values, then regrets and average with the schedule's discounts.
 
@@ -198,7 +177,7 @@ def learn(plex: Plex, m: State, now: Floats, then: Floats, onward: bool) -> None
             match(plex, m, b, then[0], then[1])
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(forceinline=True, error_model="numpy")
 def climb(plex: Plex, best: bool, sigma: Floats, value: Floats, infoset: Floats) -> None:
     """Go up under a strategy: counterfactual values of every sequence and root infoset.
 
@@ -224,7 +203,7 @@ def climb(plex: Plex, best: bool, sigma: Floats, value: Floats, infoset: Floats)
                 infoset[i] = total
 
 
-@njit(cache=True, forceinline=True, error_model="numpy")
+@njit(forceinline=True, error_model="numpy")
 def respond(plex: Plex, m: State) -> None:
     """Go up taking the best action everywhere, and play it (CFR-BR, Johanson et al. 2012).
 
@@ -245,14 +224,14 @@ def respond(plex: Plex, m: State) -> None:
                 m.instant[q] = m.sigma[q]
 
 
-@njit(cache=True, forceinline=True)
+@njit(forceinline=True)
 def collect(m: State, kept: float) -> None:
     """Add the current reach to the average."""
     for q in range(len(m.average)):
         m.average[q] = m.average[q] * kept + m.reach[q]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def run_iterations(
     plexes, terminals, states, discounts: Floats, alternating: bool, responder: int
 ) -> None:
@@ -287,7 +266,7 @@ def run_iterations(
     restore(word)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def run_sweep(plexes, terminals, states, traverser, mode, rates):
     """One traversal; see `contract.Engine.sweep`.
 
@@ -310,7 +289,7 @@ def run_sweep(plexes, terminals, states, traverser, mode, rates):
     restore(word)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def run_match(plex, state, rates):
     """Write the strategy that regret matching plays into the state's `sigma`."""
     word = flush_subnormals()
@@ -318,7 +297,7 @@ def run_match(plex, state, rates):
     restore(word)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def run_values(plex, terminals, player, reach, best, sigma, value, infoset, lanes):
     """Counterfactual values of `player` against the opponent's `reach`; see `climb`."""
     word = flush_subnormals()
@@ -329,7 +308,32 @@ def run_values(plex, terminals, player, reach, best, sigma, value, infoset, lane
     restore(word)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
+def run_responses(plexes, terminals, states, roots, sigmas, won):
+    """Write what a best response to each player's `sigma` wins into `won` [2].
+
+    `roots` are both players' reach at the root infosets.
+    """
+    word = flush_subnormals()
+    sides, ends = (Plex(*plexes[0]), Plex(*plexes[1])), Terminals(*terminals)
+    both = (State(*states[0]), State(*states[1]))
+    for p in range(2):
+        for k in range(len(roots[p])):
+            both[p].reach[k] = roots[p][k]
+        propagate(sides[p], sigmas[p], both[p].reach)
+    for p in range(2):
+        me = both[p]
+        for q in range(len(me.value)):
+            me.value[q] = 0.0
+        evaluate(ends, p, both[1 - p].reach, me.value, me.lanes)
+        climb(sides[p], True, me.sigma, me.value, me.total[:0])
+        won[1 - p] = 0.0
+        for k in range(len(roots[p])):
+            won[1 - p] += roots[p][k] * me.value[k]
+    restore(word)
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
 def run_propagate(plex, sigma, reach):
     """Realisation plan of `sigma`; `reach` is given at the root infosets."""
     word = flush_subnormals()
@@ -337,7 +341,7 @@ def run_propagate(plex, sigma, reach):
     restore(word)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def run_normalise(plex, average, sigma):
     """Behaviour strategy of a realisation plan; uniform where the plan is zero."""
     word = flush_subnormals()

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -25,6 +26,8 @@ from subgame.engines.numba.compiling import njit
 from subgame.engines.rounding import LEAST, MIX, TOP
 
 WIDTH = 16
+STEP = 0x9E3779B9
+"""The golden section of 2^32, which `chance` adds from lane to lane."""
 _INT32 = ir.IntType(32)
 _ELEMENTS = {
     types.float32: ir.FloatType(),
@@ -35,8 +38,8 @@ _ELEMENTS = {
 FAST = ("contract",)
 """Allows fused multiply-add, which does not round the product."""
 DIVIDED = ("arcp", "ninf", "contract")
-"""Allows an estimate of the reciprocal with one step of Newton's method, which LLVM takes for float32
-on x86; its error is some last bits. A quotient that is not finite must not be used."""
+"""Allows an estimate of the reciprocal with one step of Newton's method, which LLVM takes for
+float32 on x86; its error is some last bits. A quotient that is not finite must not be used."""
 
 
 kernel = njit(cache=True, error_model="numpy", nogil=True, no_cfunc_wrapper=True)
@@ -188,6 +191,16 @@ def store(builder: Any, array: Value, index: Value, value: Value) -> None:
     array.write(index.value, _convert(builder, value.value, value.kind.dtype, array.kind.dtype))
 
 
+@emitted(_nothing)
+def prefetch(builder: Any, array: Value, index: Value) -> None:
+    """Start to bring the numbers at `index` into the first-level cache."""
+    byte = ir.IntType(8).as_pointer()
+    kind = ir.FunctionType(ir.VoidType(), [byte, _INT32, _INT32, _INT32])
+    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    place = builder.bitcast(builder.gep(array.value, [index.value]), byte)
+    builder.call(function, [place, *(ir.Constant(_INT32, word) for word in (0, 3, 1))])
+
+
 @emitted(_lanes)
 def splat(builder: Any, value: Value, like: Value) -> Any:
     """One number, `WIDTH` times, in the type of the scalar `like`."""
@@ -273,6 +286,12 @@ def pay(builder: Any, into: Value, at: Value, source: Value, start: Value, times
     into.write(at.value, builder.fadd(into.read(at.value, 4), more, flags=FAST))
 
 
+@emitted(_nothing)
+def blank(builder: Any, into: Value, at: Value) -> None:
+    """Set four numbers to 0."""
+    into.write(at.value, ir.Constant(_vector(into.kind.dtype, 4), [0.0] * 4))
+
+
 # 16-bit storage ------------------------------------------------------------------------------
 # Numbers are float32, or int16 with a scale for every `WIDTH` of them, which maps the largest to
 # `TOP`. An iteration often adds less than the last bit, which rounding to nearest would always
@@ -281,19 +300,25 @@ def pay(builder: Any, into: Value, at: Value, source: Value, start: Value, times
 
 @emitted(_lanes)
 def chance(builder: Any, at: Value, seed: Value, like: Value) -> Any:
-    """`WIDTH` pseudo-random numbers from 0 to 1: a hash of index and seed, of type `like`."""
+    """`WIDTH` pseudo-random numbers from 0 to 1, of type `like`.
+
+    The first is a hash of index and seed. The others follow in steps of the golden section, modulo
+    1: each is uniform by itself, and together they are spread evenly.
+    """
 
     def plain(number: int) -> Any:
-        return ir.Constant(ir.VectorType(_INT32, WIDTH), [number] * WIDTH)
+        return ir.Constant(_INT32, number)
 
-    place = _repeated(builder, builder.trunc(at.value, _INT32))
-    salt = builder.mul(builder.trunc(seed.value, _INT32), ir.Constant(_INT32, 0x2545F491))
-    x = builder.add(place, ir.Constant(place.type, list(range(WIDTH))))
-    x = builder.xor(builder.mul(x, plain(0x1B873593)), _repeated(builder, salt))
+    salt = builder.mul(builder.trunc(seed.value, _INT32), plain(0x2545F491))
+    x = builder.mul(builder.trunc(at.value, _INT32), plain(0x1B873593))
+    x = builder.xor(x, salt)
     for shift, factor in MIX:
         x = builder.mul(builder.xor(x, builder.lshr(x, plain(shift))), plain(factor))
+    whole = ir.VectorType(_INT32, WIDTH)
+    steps = [(k * STEP) % 2**32 for k in range(WIDTH)]
+    x = builder.add(_repeated(builder, x), ir.Constant(whole, steps))
     kind = _vector(like.kind)
-    share = builder.uitofp(builder.lshr(x, plain(8)), kind)
+    share = builder.sitofp(builder.lshr(x, ir.Constant(whole, [8] * WIDTH)), kind)
     return builder.fmul(share, ir.Constant(kind, [2.0**-24] * WIDTH))
 
 
@@ -305,10 +330,16 @@ def kind_of(builder: Any, value: Value) -> Any:
 
 @emitted(lambda value: value.dtype)
 def _greatest(builder: Any, value: Value) -> Any:
-    """The largest absolute value of a vector."""
-    kind = value.value.type
-    sizes = _called(builder, "fabs", kind, value.value)
-    return _called(builder, "vector.reduce.fmax", kind.element, sizes)
+    """The largest absolute value of a vector: the largest of its bits without the sign."""
+    bits = value.kind.dtype.bitwidth
+    number, whole = ir.IntType(bits), ir.VectorType(ir.IntType(bits), WIDTH)
+    sizes = builder.bitcast(value.value, whole)
+    sizes = builder.and_(sizes, ir.Constant(whole, [2 ** (bits - 1) - 1] * WIDTH))
+    name = f"llvm.vector.reduce.umax.v{WIDTH}i{bits}"
+    function = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(number, [whole]), name
+    )
+    return builder.bitcast(builder.call(function, [sizes]), value.value.type.element)
 
 
 def recall(numbers: Any, scales: Any, at: Any, like: Any) -> Any:
@@ -335,11 +366,13 @@ def _note(numbers, scales, at, value, seed):
     if numbers.dtype != types.int16:
         return lambda numbers, scales, at, value, seed: store(numbers, at, value)
 
+    kind = np.float32 if value.dtype == types.float32 else np.float64
+    least, top, share = kind(LEAST), kind(TOP), kind(1 / TOP)
+
     def int16(numbers, scales, at, value, seed):
-        like = kind_of(value)
-        scale = max(_greatest(value), LEAST) / TOP
-        scales[at // WIDTH] = scale
-        store(numbers, at, value * splat(1 / scale, like) + chance(at, seed, like))
+        like, most = kind_of(value), max(_greatest(value), least)
+        scales[at // WIDTH] = most * share
+        store(numbers, at, value * splat(top / most, like) + chance(at, seed, like))
 
     return int16
 

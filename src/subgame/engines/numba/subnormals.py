@@ -1,4 +1,4 @@
-"""Subnormal numbers count as zero in kernels: a mode of the processor, set for one thread at a time.
+"""Subnormal numbers count as zero in kernels: a mode of the processor, set for one thread.
 
 A product of small probabilities or a regret that every iteration halves ends in numbers below the
 smallest normal one. On x86_64 an operation on such a number takes a hundred cycles or more, and

@@ -322,16 +322,14 @@ class RangeBatch(EngineBase, Traversals):
 
         `reach` is the opponent's at the roots. At best, locked hands play as they must.
         """
-        job = self._evaluation(p, sigma, theirs, reach)
-        if sigma is None and p in self.held:
-            mine = self.blank(p, "float32")
-            self.held[p].put(mine.blocks)
-            job = job._replace(mode=Mode.WITHIN, mine=Regrets(mine, None, None))
-        return self._outside(p, self.traverse(job))
+        return self._outside(p, self.traverse(self._evaluation(p, sigma, theirs, reach)))
 
     def _evaluation(self, p: int, sigma: Numbers | None, theirs: Numbers, reach: Any) -> Sweep:
         mode = Mode.BEST if sigma is None else Mode.EVALUATE
         mine = None if sigma is None else self.blocks(p, sigma)
+        if sigma is None and p in self.held:  # locked hands play as they must
+            mode, mine = Mode.WITHIN, self.blank(p, "float32")
+            self.held[p].put(mine.blocks)
         played = Regrets(mine, None, None), Regrets(self.blocks(1 - p, theirs), None, None)
         other = self._inside(1 - p, self._tensor(reach, self.torch.float64))
         return Sweep(p, mode, *played, self._still, self._still, None, other)
@@ -357,7 +355,7 @@ class RangeBatch(EngineBase, Traversals):
     ) -> list[Tensor]:
         """Per street [row, board, hand]: player `p`'s value of each row, by `sigma` or at best.
 
-        `reach` is the opponent's, ``[root, infoset]``.
+        At best, locked hands play as they must. `reach` is the opponent's, ``[root, infoset]``.
         """
         ops = RowOps(self.device)
         self.traverse_by(ops, self._evaluation(p, sigma, opponent_sigma, reach))

@@ -41,7 +41,7 @@ RATES = {
 }
 """Columns of `engines.rounding.dithered` that kernels read; the iteration is read where needed."""
 LEAST_SUM = float(np.finfo(np.float32).tiny)
-"""Sums of weights below this are subnormal and count as zero: float32 cannot divide by all of them."""
+"""Sums of weights below this are subnormal and count as zero, as in the CPU kernels."""
 LOOK = 2
 """Decisions whose numbers are read ahead."""
 

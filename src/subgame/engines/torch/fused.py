@@ -12,26 +12,33 @@ from contextlib import contextmanager
 from typing import Any
 
 from subgame.engines.contract import Mode
-from subgame.engines.torch import codegen
+from subgame.engines.torch import codegen, compiling
 from subgame.engines.torch import triton_kernels as kernels
 from subgame.engines.torch.layout import pow2
 from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import LINE, Block, Scaled, kind_of
 from subgame.engines.torch.torch_ops import Paid, Place, Task, Tensor, cancelled
 
-BLOCK, WARPS = LINE, 4
-"""Hands per program of a street's walk, and its warps."""
+BLOCK, WARPS = LINE, LINE // 32
+"""Hands per program of a street's walk, and its warps: a thread has one hand."""
 STEP, SHOW_WARPS = 8, 4
 """Lanes per program of the showdowns one after another, and its warps."""
 LINES = 1024
 """Numbers that a program adds up by bucket at once, for `STEP` actions one after another."""
 _WRITTEN: dict[str, Any] = {}
 """Kernels by their text: engines share what is compiled."""
+compiling.let_skip()
 
 
 def _data(block: Block) -> tuple[Tensor, Tensor]:
     """A block's numbers and its scales; numbers without scales stand for both."""
     return (block.ints, block.scales) if isinstance(block, Scaled) else (block, block)
+
+
+def _compile(kernel: Any, kinds: list[Any], grid: tuple[int, ...], options: Any) -> None:
+    """Compile a kernel for arguments of some kinds, without running it."""
+    with compiling.one_number_per_thread(options):
+        kernel.warmup(*kinds, grid=grid, **options)
 
 
 class FusedOps:
@@ -52,7 +59,7 @@ class FusedOps:
 
         An error comes again when they are run, with all there is to say.
         """
-        with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+        with ThreadPoolExecutor(min(16, os.cpu_count() or 1)) as pool:
             self._pool = pool
             try:
                 yield
@@ -68,14 +75,15 @@ class FusedOps:
     def _launch(self, kernel: Any, grid: tuple[int, ...], *args: Any, **options: Any) -> None:
         """Run a kernel, or have it compiled."""
         if self._pool is None:
-            kernel[grid](*args, **options)
+            with compiling.one_number_per_thread(options):  # it may be compiled only now
+                kernel[grid](*args, **options)
             return
         kinds = [getattr(arg, "dtype", arg) for arg in args]
         tensors = [kind for kind, arg in zip(kinds, args, strict=True) if kind is not arg]
         key = (id(kernel), *tensors, *map(str, options.values()))
         if key not in self._rehearsed:
             self._rehearsed.add(key)
-            self._pool.submit(kernel.warmup, *kinds, grid=grid, **options)
+            self._pool.submit(_compile, kernel, kinds, grid, options)
 
     def _dtype(self, dtype: Any) -> Any:
         return self.tl.float64 if dtype == self.torch.float64 else self.tl.float32

@@ -244,6 +244,18 @@ class Deck(Frozen):
         masks = self.hand_masks
         return frozen((masks[:, None] & masks[None, :]) == 0)
 
+    def pairs(self, one: npt.NDArray[np.float64], two: npt.NDArray[np.float64]) -> float:
+        """The sum of products of two hands' weights [hand], over pairs that share no card.
+
+        >>> DECK.pairs(np.ones(DECK.num_hands), np.ones(DECK.num_hands))
+        1624350.0
+        """
+        by_card = [
+            np.bincount(self.hands.ravel(), np.repeat(each, 2), self.size) for each in (one, two)
+        ]
+        # Pairs that share a card are subtracted; a hand and itself, which share two, only once.
+        return float(one.sum() * two.sum() - by_card[0] @ by_card[1] + one @ two)
+
     def facing(self, reach: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """[hand] the reach of all hands that share no card with it, added up.
 

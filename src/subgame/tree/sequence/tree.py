@@ -171,6 +171,7 @@ class SequenceTree(PublicTree):
     """A game, or a part of it, in sequence form; made by `assemble`."""
 
     dtype: ClassVar[np.dtype[Any]] = np.dtype(np.float64)
+    usual_schedule: ClassVar[str] = "pdcfr+"
 
     players: tuple[Treeplex, Treeplex]
     terminals: Terminals

@@ -1,0 +1,123 @@
+"""The betting before the flop to a depth limit, with values from a table of a stored blueprint.
+
+Brown, Sandholm & Amos 2018, Sec. 6: the values are those of `PreflopValues`. Hands that differ only
+by suit play alike before the flop, so all numbers are by class. Reach is that of one hand of a
+class, and values are sums over the hands of a class.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.engines.street import LeafTable, StreetEngine
+from subgame.games.holdem.rules import Betting
+from subgame.play.hunl.below import in_mind
+from subgame.play.hunl.preflop_values import PreflopValues
+from subgame.play.hunl.rollouts import SCHEDULE, StreetPlan, planned
+from subgame.refine.mappings import mapping
+from subgame.refine.ranges.reached import ReachedRanges
+from subgame.solve.cfr import Cfr
+from subgame.solve.schedule import parse
+from subgame.solve.solver import Limits
+from subgame.tree.ranges.betting_tree import grow_street
+
+Floats = NDArray[np.float64]
+
+
+HEARD = mapping("pseudo-harmonic")
+"""How much of a blueprint's leaf is in a real one between two of them."""
+
+
+STEP = 5
+"""Iterations between two looks at the clock."""
+
+
+ITERATIONS = 1000
+
+
+class _Slots(NamedTuple):
+    """The root infosets of a player."""
+
+    slots: range
+
+
+class _Tree(NamedTuple):
+    """Of a street whose hands are classes: what `StreetEngine` asks of a tree."""
+
+    players: tuple[_Slots, _Slots]
+    deals: float = 1.0
+
+
+class _Classes:
+    """What `StreetEngine` asks of an engine, for classes of hands."""
+
+    def __init__(self, pairs: Floats) -> None:
+        self.pairs, side = pairs, _Slots(range(len(pairs)))
+        self.tree = _Tree((side, side))
+
+    def array(self, values: Floats) -> Floats:
+        return np.array(values, np.float64)
+
+    def rates(self, discounts: Floats, begin: int) -> Floats:
+        return discounts
+
+    def opposing(self, p: int, reach: Floats, street: int) -> Floats:
+        """[row, board, class] the pairs of hands that meet, from the opponent's reach."""
+        found: Floats = reach @ self.pairs
+        return found
+
+
+def solve_before_flop(
+    table: PreflopValues,
+    reached: ReachedRanges,
+    mind: Betting,
+    player: int,
+    limits: Limits,
+    choices: int | None = None,
+) -> StreetPlan:
+    """Solve the rest of the betting before the flop for `player`, with both players' ranges.
+
+    See `subgame.play.hunl.rollouts.solve_street`. The opponent has the first few `choices` of
+    the table, or all of them. A leaf between two of the blueprint's has the mean of their values,
+    in pots (2018, Sec. 6.1).
+    """
+    until = None if limits.seconds is None else time.perf_counter() + limits.seconds
+    street = grow_street(reached.game, reached.betting)
+    values = np.stack(
+        [_leaf(table, reached.betting, leaf, mind, 1 - player) for leaf in street.leaves], axis=1
+    )[:choices]
+    on = StreetEngine(
+        _Classes(table.pairs),
+        street,
+        LeafTable((values * table.pairs).astype(np.float32), 1 - player),
+    )
+    first = np.unique(table.classes, return_index=True)[1]
+    one, two = (reach[None, first] for reach in reached.reach)
+    schedule, most = parse(SCHEDULE), limits.iterations or ITERATIONS
+    cfr, done = Cfr(on, reach=(one, two)), 0
+    while done < most and (done == 0 or until is None or time.perf_counter() < until):
+        count = min(STEP, most - done)
+        cfr.advance(schedule.discounts(done + 1, count + 1), done + 1)
+        done += count
+    played = [on.behaviour(p, cfr.pair[p].average) for p in (0, 1)]
+    rows = planned(street, on, played, lambda p, each: np.ascontiguousarray(each[table.classes]))
+    return StreetPlan(rows, table.boards, done)
+
+
+def _leaf(table: PreflopValues, real: Betting, leaf: Betting, mind: Betting, o: int) -> Floats:
+    """[k, their class, our class] what the opponent wins at a leaf, in chips."""
+    known = {} if leaf.is_over else in_mind(table.blueprint, real, leaf, mind, HEARD)
+    shares = {str(each): share for each, share in known.items()}
+    total = sum(shares.values())
+    if total <= 0:  # all-in, or nothing that the blueprint knows: both check
+        return np.repeat(float(leaf.at_stake) * table.equity[None], table.choices, axis=0)
+    most = float(min(leaf.rules.stacks))
+    found: Floats = np.zeros(table.values.shape[1:2] + table.values.shape[3:])
+    for l, there in enumerate(table.leaves):
+        if (share := shares.get(str(there), 0.0)) > 0:
+            found += table.values[o, :, l] * (share / total * float(leaf.pot))
+    return np.clip(found, -most, most, out=found)

@@ -1,0 +1,167 @@
+"""Continuations before the flop by self-play: responses to the solutions of that round.
+
+Brown, Sandholm & Amos 2018, Sec. 4, the *self-generative* approach: the opponent's first
+continuation is the blueprint. The round is solved with the continuations found so far. Against that
+solution, followed by the blueprint, the opponent learns a response in the blueprint's buckets,
+which is the next continuation. Modicum has ten of them before the flop (Sec. 6.2).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from subgame.blueprints.compare import HeadToHead, facing, learn, mean_of, table_of, values
+from subgame.blueprints.stored import StoredBlueprint
+from subgame.blueprints.training import Trainer, host
+from subgame.engines.sampled import Table
+from subgame.errors import ArgumentError
+from subgame.play.hunl.below import Continuation
+from subgame.play.hunl.preflop import solve_before_flop
+from subgame.play.hunl.preflop_values import PreflopSums, PreflopValues, Progress, draw, trainer_of
+from subgame.refine.ranges.reached import ReachedRanges
+from subgame.solve.solver import Limits
+from subgame.tree.ranges.betting_tree import grow_street
+
+RESPONSES = 9
+"""With the blueprint, ten continuations, as the paper has."""
+
+
+ITERATIONS = 300
+"""Of learning a response."""
+
+
+SOLVED = 500
+"""Iterations of a solution of the round."""
+
+
+STEP = 20
+"""Iterations of learning between two reports of progress."""
+
+
+BATCHES = 32
+"""Iterations' boards on which a response is evaluated."""
+
+
+FAINT = 1e-3
+"""Chips of regret that each action starts with, in proportion to the blueprint, so that a response
+is the blueprint where no solution has come."""
+
+
+class Generation(NamedTuple):
+    """What a response won from the solution to which it was learned, followed by the blueprint."""
+
+    continuations: int
+    """Of the opponent, in the solution."""
+    mean: float
+    """In thousandths of a big blind per hand, both seats: a lower bound of its exploitability."""
+    interval95: float
+
+
+Told = Callable[[PreflopValues, list[Generation]], None]
+
+
+def self_generated(
+    blueprint: StoredBlueprint,
+    count: int,
+    boards: int,
+    *,
+    iterations: int = ITERATIONS,
+    seed: int = 0,
+    device: str = "cpu",
+    progress: Progress | None = None,
+    told: Told | None = None,
+    **options: Any,
+) -> tuple[PreflopValues, list[Generation]]:
+    """A table with the blueprint and `count` responses to choose from, and what those won.
+
+    Learning begins with the response before, which counts as one iteration. `told` is given the
+    table and the generations after each. `options` are those of `Trainer`.
+
+    >>> from subgame.blueprints.recipe import Recipe
+    >>> recipe = Recipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd")
+    >>> table, found = self_generated(StoredBlueprint.of(Trainer(recipe)), 1, 3, iterations=2)
+    >>> table.choices, found[0].continuations
+    (2, 1)
+    """
+    for name, given in (("count", count), ("boards", boards), ("iterations", iterations)):
+        if given < 1:
+            raise ArgumentError(name, f"must be at least 1, not {given}.")
+    trainer = trainer_of(blueprint, seed, device, progress, **options)
+    seen = list(draw(blueprint, boards, seed, trainer))
+    learning = PreflopLearning(blueprint, trainer)
+
+    def valued(going_on: StoredBlueprint, tell: Progress | None) -> PreflopValues:
+        sums = PreflopSums(blueprint, [Continuation(going_on)], trainer)
+        return sums.added(seen, len(seen), tell)
+
+    table, found = valued(blueprint, progress), list[Generation]()
+    for k in range(count):
+
+        def tell(what: str, share: float, k: int = k) -> None:
+            if progress is not None:
+                progress(f"{what}, response {k + 1} of {count}", share)
+
+        learned, won = learning.respond(table, k * iterations, iterations, tell)
+        found.append(Generation(1 + k, won.mean, won.interval95))
+        table = table.with_more(valued(learning.stored(learned), tell))
+        if told is not None:
+            told(table, found)
+    return table, found
+
+
+class PreflopLearning:
+    """Opponents who learn against a solution of the round before the flop, then the blueprint."""
+
+    def __init__(self, blueprint: StoredBlueprint, trainer: Trainer) -> None:
+        """The `trainer` has the blueprint's recipe and buckets."""
+        self.blueprint, self.trainer = blueprint, trainer
+        self.plain = table_of(trainer.engine, blueprint)
+        self.regrets = self.plain * FAINT, self.plain * FAINT
+
+    def respond(
+        self,
+        table: PreflopValues | None,
+        done: int,
+        iterations: int,
+        tell: Progress | None = None,
+    ) -> tuple[Table, HeadToHead]:
+        """Both players' responses to the solutions of a table, and what they win.
+
+        Without a table they respond to the blueprint. So many iterations were `done` before.
+        """
+        learned, won = [], []
+        for o in (0, 1):
+            fixed = self.plain if table is None else self._following(table, 1 - o)
+            for k in range(0, iterations, STEP):
+                if tell is not None:
+                    tell("Learning", (o + k / iterations) / 2)
+                more = min(STEP, iterations - k)
+                # What was learned before counts as one iteration.
+                sigma = learn(self.trainer, o, fixed, self.regrets[o], 1 + k, more, boards=done)
+            learned.append(sigma)
+            won.append(values(self.trainer, sigma, o, BATCHES))
+        mean = mean_of((won[0] + won[1]) / 2 * self.blueprint.game.unit[1])
+        return facing(self.trainer.engine, 0, *learned), mean
+
+    def _following(self, table: PreflopValues, player: int) -> Table:
+        """The blueprint after a player's solution of the round before the flop."""
+        start = ReachedRanges.start(self.blueprint.game)
+        plan = solve_before_flop(table, start, start.betting, player, Limits(SOLVED))
+        out, first = self.plain * 1, np.unique(table.classes, return_index=True)[1]
+        rows, street = self.trainer.engine.street(out, 0), grow_street(start.game, start.betting)
+        for state in itertools.chain(*street.states):
+            d, here = self.blueprint.decision(state), plan.rows[state.history]
+            assert self.blueprint.tree.actions(d) == here.actions
+            at, new = int(self.blueprint.tree.row[d]), here.probabilities[first].T
+            rows[at : at + len(new), : len(first)] = self.trainer._put(new)
+        return out
+
+    def stored(self, table: Table) -> StoredBlueprint:
+        """A table as a blueprint of the same recipe."""
+        engine, made = self.trainer.engine, self.blueprint
+        rows = [host(engine.street(table, s)) for s in range(len(made.cards.counts))]
+        return StoredBlueprint(made.recipe, made.tree, made.cards, rows, {})

@@ -1,0 +1,247 @@
+"""Solving one subgame behind its gadget: by the learner, as a gadget game, or by linear program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypedDict
+
+import numpy as np
+
+from subgame.engines.arrays import Floats, as_numpy, normalise
+from subgame.engines.contract import Engine
+from subgame.engines.factory import engine
+from subgame.errors import SubgameError
+from subgame.refine.gadgets import Gadget, GadgetInputs
+from subgame.refine.learners import Choice
+from subgame.refine.subgame import Subgame
+from subgame.solve.evaluate import Exploitability
+from subgame.solve.lp import solve_lp
+from subgame.solve.results import Result
+from subgame.solve.schedule import Schedule, parse
+from subgame.solve.solver import Limits, Run, complete, drive
+from subgame.tree.parts import both, places, restrict
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.strategy import Strategy
+
+LP = "lp"
+
+
+def default_schedule(gadget: Gadget, tree: PublicTree) -> str:
+    """The schedule that is used where none is given.
+
+    It is the one that suits the kind of tree; but CFR+ in place of a predictive one where the
+    gadget never settles (random and custom entries), for there predictions fail.
+    """
+    usual = tree.usual_schedule
+    return usual if gadget.is_finite or not parse(usual).predictive else "cfr+"
+
+
+@dataclass(frozen=True)
+class Technique:
+    """A gadget with the schedule it is solved by and the limits of one solve."""
+
+    gadget: Gadget
+    schedule: Schedule | str
+    """A CFR schedule, or "lp"."""
+    limits: Limits
+
+    @classmethod
+    def of(
+        cls, gadget: Gadget, tree: PublicTree, schedule: Schedule | str | None, limits: Limits
+    ) -> Technique:
+        """What the user asked for; without a schedule, the default one."""
+        chosen = default_schedule(gadget, tree) if schedule is None else schedule
+        return cls(gadget, LP if chosen == LP else parse(chosen), limits)
+
+
+class GadgetOptions(TypedDict, total=False):
+    """How gadget games are solved: until a limit is reached; 1,000 iterations if none is given."""
+
+    schedule: Schedule | str | None
+    """A CFR schedule, or ``"lp"``; by default the one that suits the gadget and the tree."""
+    iterations: int | None
+    """So many iterations of each gadget game."""
+    gap: float | None
+    """A certified gap of each gadget game of at most this: its NashConv, twice its exploitability.
+    Only a gadget that is a finite game has one."""
+    device: str | None
+    """Where they are solved and results are evaluated, as in `solve`; a linear program runs on the
+    CPU."""
+
+
+class RefineOptions(GadgetOptions, total=False):
+    """How gadget games are solved, with a time limit."""
+
+    seconds: float | None
+    """So many seconds for all gadget games together; each has the same share."""
+
+
+@dataclass(frozen=True)
+class Solving:
+    """How gadget games are solved; see `RefineOptions`."""
+
+    schedule: Schedule | str | None = None
+    iterations: int | None = None
+    seconds: float | None = None
+    gap: float | None = None
+    device: str | None = None
+
+    def technique(self, gadget: Gadget, tree: PublicTree, games: int = 1) -> Technique:
+        """A gadget with how it is solved, in a tree with so many gadget games."""
+        if self.gap is not None and not gadget.is_finite:
+            raise SubgameError(
+                f"{gadget.name} is not a finite game, so it has no gap to reach. Give a number of "
+                "iterations or seconds instead."
+            )
+        each = None if self.seconds is None else self.seconds / max(games, 1)
+        limits = Limits.to_gap(self.iterations, each, self.gap)
+        return Technique.of(gadget, tree, self.schedule, limits)
+
+
+class Solved(NamedTuple):
+    """A subgame solved behind a gadget."""
+
+    result: Result
+    """Of the gadget game: its exploitability is half its gap."""
+    sigma: tuple[Floats, Floats]  # [q] both players' strategies over the subgame's own tree
+
+
+def solve_gadget(
+    how: Technique, subgame: Subgame, inputs: GadgetInputs, device: str | None = None
+) -> Solved:
+    """Solve a subgame behind its gadget.
+
+    A finite gadget on a sequence tree is solved as a gadget game, in which many iterations are one
+    call of a kernel (or by linear program). Everything else is solved by the gadget's learner.
+    """
+    how, inputs = _last_stage(how, subgame, inputs, device)
+    if isinstance(how.schedule, str):
+        found = _by_program(how.gadget, subgame, inputs, device)
+    else:
+        found = complete(_run_of(how, subgame, inputs, device), how.limits)
+    return Solved(found, inside(found.strategy, subgame.tree))
+
+
+class Played(NamedTuple):
+    """A subgame solved for play: nothing is measured."""
+
+    sigma: tuple[Any, Any]  # [q] both players' strategies over the subgame's own tree
+    iterations: int
+    stopped: str
+
+
+def play_gadget(
+    how: Technique, subgame: Subgame, inputs: GadgetInputs, device: str | None = None
+) -> Played:
+    """Solve a subgame behind its gadget in the given time, without measuring the result."""
+    if isinstance(how.schedule, str):
+        raise SubgameError("Play needs a CFR schedule, which can be stopped at any time.")
+    how, inputs = _last_stage(how, subgame, inputs, device)
+    run = _run_of(how, subgame, inputs, device)
+    stopped = drive(run, how.limits, measured=False)
+    return Played(inside(run.strategy(), subgame.tree), run.iteration, stopped)
+
+
+def _last_stage(
+    how: Technique, subgame: Subgame, inputs: GadgetInputs, device: str | None
+) -> tuple[Technique, GadgetInputs]:
+    """The last stage of a gadget, with alternatives raised to what the earlier stages left."""
+    *before, last = how.gadget.stages
+    for stage in before:
+        first = solve_gadget(replace(how, gadget=stage), subgame, inputs, device)
+        inputs = inputs.raised(left(engine(subgame.tree, device=device), inputs, first.sigma))
+    return replace(how, gadget=last), inputs
+
+
+def _run_of(how: Technique, subgame: Subgame, inputs: GadgetInputs, device: str | None) -> Run:
+    """A finite gadget on a sequence tree as a gadget game, everything else by its learner."""
+    gadget, solver = how.gadget, how.schedule
+    assert isinstance(solver, Schedule)
+    subgame.check_inputs(gadget, inputs)
+    if not gadget.is_finite and solver.sampling != "none":
+        raise SubgameError(f"{gadget.name} needs a schedule that does not sample.")
+    if gadget.is_finite and not gadget.refined and (game := subgame.gadget_game(gadget, inputs)):
+        return Run(game.tree, solver, device=device)
+    return GadgetRun(subgame.tree, solver, gadget, inputs, device)
+
+
+def left(run: Engine, inputs: GadgetInputs, sigma: Sequence[Any]) -> Floats:
+    """What the opponent gets at best from each root infoset against our part of `sigma`.
+
+    It has the axes of the inputs.
+    """
+    us, ours = 1 - inputs.opponent, inputs.our_reach.reshape(run.tree.num_roots, -1)
+    won = run.respond(inputs.opponent, run.plan(us, sigma[us], ours)).roots
+    found: Floats = normalise(won.reshape(inputs.weight.shape), inputs.weight)
+    return found
+
+
+def _by_program(
+    gadget: Gadget, subgame: Subgame, inputs: GadgetInputs, device: str | None
+) -> Result:
+    subgame.check_inputs(gadget, inputs)
+    if not gadget.is_finite:
+        raise SubgameError(
+            f"{gadget.name} is not a finite game, so there is no linear program for it. Solve it "
+            "by a CFR schedule."
+        )
+    game = subgame.gadget_game(gadget, inputs)
+    if game is None:
+        raise SubgameError(
+            "There is no linear program for hold'em trees. Solve the gadget game by a CFR "
+            "schedule, or compile a small deck with explicit=True."
+        )
+    return solve_lp(game.tree, tremble=game.tremble, device=device)
+
+
+def inside(strategy: Strategy, tree: PublicTree) -> tuple[Floats, Floats]:
+    """A strategy of a gadget game, or of a whole game, laid over the tree of a part of it."""
+    whole, probs = strategy.tree.players, strategy.probs
+    if strategy.tree is tree:
+        return probs
+    return both(lambda p: restrict(probs[p], places(tree.players[p], whole[p])))
+
+
+class GadgetRun(Run):
+    """A solve behind a gadget's learner, evaluated in the gadget game."""
+
+    def __init__(
+        self,
+        tree: PublicTree,
+        schedule: Schedule,
+        gadget: Gadget,
+        inputs: GadgetInputs,
+        device: str | None = None,
+        on: Engine | None = None,
+        finish: Callable[[tuple[Any, Any]], Strategy] | None = None,
+    ) -> None:
+        """`device`, `on` and `finish` are those of `Run`."""
+        self.inputs = inputs
+        ours, theirs = (
+            np.asarray(each).reshape(tree.num_roots, -1)
+            for each in (inputs.our_reach, inputs.opponent_reach)
+        )
+        super().__init__(
+            tree,
+            schedule,
+            device=device,
+            on=on,
+            finish=finish,
+            learner=lambda run: gadget.learner(inputs.on(run), predictive=schedule.predictive),
+            reach=(theirs, ours) if inputs.opponent == 0 else (ours, theirs),
+        )
+
+    def evaluate(self, played: tuple[Any, Any]) -> Exploitability:
+        """NashConv / 2 of the gadget game, with the gadget's average entry."""
+        run, learner, us = self.engine, self.cfr.learner, 1 - self.inputs.opponent
+        o, ours = 1 - us, np.asarray(self.inputs.our_reach).reshape(run.tree.num_roots, -1)
+        won = run.respond(o, run.plan(us, played[us], ours)).roots
+        if isinstance(learner, Choice):
+            most, entry, outside = learner.certify(won)
+        else:  # nobody chooses, or there is no finite game
+            entry = as_numpy(self.cfr.reach[o])
+            most, outside = float((won * entry).sum()), 0.0
+        back = run.respond(us, run.plan(o, played[o], entry)).roots
+        wins = {us: most, o: float((back * ours).sum()) - outside}
+        return Exploitability((wins[0], wins[1]))

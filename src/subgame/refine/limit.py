@@ -1,0 +1,116 @@
+"""A depth limit and depth-limited play, as users ask for them (2018, Sec. 4 and 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypedDict
+
+from subgame.engines.arrays import Floats
+from subgame.errors import SubgameError
+from subgame.games.base import State
+from subgame.refine.continuations import Continuations, biased
+from subgame.refine.gadgets import Gadget
+from subgame.refine.subgame import At, Subgame
+from subgame.solve.schedule import Schedule
+from subgame.solve.solver import Limits
+from subgame.tree.strategy import Strategy
+
+
+class LeafValues(NamedTuple):
+    """What player 0 wins from each history on. Axes: h = history at the limit, k, m = both's."""
+
+    value: Floats  # [h, k, m] v^<k, m>(h), given that h was reached
+    error: Floats  # [h, k, m] its standard error; 0 where the value is exact
+
+
+Evaluator = Callable[[Any], LeafValues]
+"""Anything that values the histories of a `refine.sequence.leaves.Leaf`: `exact`,
+`Rollouts(...)`, a `LeafNetwork`, or a function of your own."""
+
+
+class LeafOptions(TypedDict, total=False):
+    """The values of histories at a depth limit, and where they are computed.
+
+    If the blueprint is no equilibrium a continuation may beat it, which makes us too careful: see
+    `weaken` and `penalty` (both: 2018, end of Sec. 4).
+    """
+
+    values: Evaluator | None
+    """Exact, the default, `Rollouts(...)` or a trained `LeafNetwork`."""
+    weaken: bool
+    """Lower a continuation's values at an infoset, all by as much, until its value there is no more
+    than the blueprint's."""
+    penalty: float | Callable[[State], float]
+    """What is taken from everything but the blueprint: a number, or a function of the state such as
+    a small share of the pot."""
+    device: str | None
+    """As in `solve`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Limit:
+    """A depth limit, as `depth_limited` was asked for it."""
+
+    blueprint: Strategy
+    at: At | Sequence[Subgame]
+    player: int
+    continuations: Continuations | None = None
+    own: Continuations | None = None
+    within: Subgame | None = None
+    values: Evaluator | None = None
+    """None: exact values."""
+    weaken: bool = False
+    penalty: float | Callable[[State], float] = 0.0
+    device: str | None = None
+
+    @property
+    def pair(self) -> list[Continuations]:
+        """[player] both players' continuations, the blueprint alone where none were given."""
+        player, theirs, own = self.player, self.continuations, self.own
+        if player not in (0, 1):
+            raise SubgameError(f"A player is 0 or 1, not {player}.")
+        if theirs is not None and theirs.player == player:
+            raise SubgameError(f"The continuations are player {player}'s own; pass them as own=.")
+        if own is not None and own.player != player:
+            raise SubgameError(f"own= takes continuations of player {player}, not of {own.player}.")
+        tree, out = self.blueprint.tree, [Continuations.of(self.blueprint, p) for p in (0, 1)]
+        for given in filter(None, (theirs, own)):
+            if given.tree is not tree and given.tree.digest != tree.digest:
+                raise SubgameError(f"The continuations lie over {given.tree!r}, not over {tree!r}.")
+            if (self.weaken or self.penalty) and not given.blueprint_first:
+                raise SubgameError(
+                    "Weakening and penalties compare with the blueprint, which must be the first "
+                    "continuation."
+                )
+            out[given.player] = given
+        return out
+
+
+Chooser = Callable[[Sequence[Subgame]], Continuations]
+"""From the subgames at a limit to what the opponent may play in them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Play:
+    """Depth-limited play, as `play_limited` was asked for it."""
+
+    blueprint: Strategy
+    at: Sequence[At] | None
+    player: int
+    continuations: Chooser | None
+    gadget: Gadget
+    schedule: Schedule | str | None
+    limits: Limits
+    values: Evaluator | None
+    device: str | None
+
+    def offered(self, leaves: Sequence[Subgame]) -> Continuations:
+        """What the opponent may choose from at a limit."""
+        if self.continuations is not None:
+            return self.continuations(leaves)
+        return biased(self.blueprint, 1 - self.player)
+
+
+Played = tuple[Strategy, tuple[tuple[int, str], ...]]
+"""What is played, and (how many limits lie before it, public state) of what was solved."""

@@ -1,0 +1,328 @@
+"""`Live`: a hand as an agent follows it that solves the subgames play reaches.
+
+The agent follows a blueprint until the opponent makes a bet that it does not know, or play comes to
+a frontier of the game (the last street, say). Then the rest of the game is solved behind a gadget,
+and followed from there on (Brown & Sandholm 2017, Sec. 6):
+
+* at a frontier the opponent's alternative payoff is the CBV of what was followed so far; if that
+  was solved to a depth limit, the value of the best continuation that was offered there, on which
+  the solve to the limit relied (Brown, Sandholm & Amos 2018, Sec. 5);
+* after an off-tree bet it is CBV~(I), the best value in I with what was followed so far, the bet
+  excluded ("inexpensive" nested solving).
+
+Everything depends on what both players see, on the seat and on the solves before, so the same line
+of play always leads to the same strategy.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.errors import ArgumentError, SubgameError
+from subgame.games.base import TERMINAL
+from subgame.refine.behind import Technique, play_gadget
+from subgame.refine.gadgets import Gadget, GadgetInputs
+from subgame.refine.mappings import MAPPINGS, ActionMapping, heard
+from subgame.refine.payoffs import carried_gift, received_gift
+from subgame.refine.reached import Followed, Reached
+from subgame.solve.schedule import Schedule
+from subgame.solve.solver import Limits
+
+Floats = NDArray[np.float64]
+
+
+Line = tuple[str, ...]
+"""The moves that both players have seen."""
+
+
+SPARE = 0.9
+"""The share of a decision's time after which a solve stops: what follows it takes time, too."""
+
+
+PASSED = 0.5
+"""The share of the time for a subgame that play has already gone through: the opponent acted first
+there, off the tree, say."""
+
+
+SHORTEST = 1e-3
+"""Seconds that a solve may always take."""
+
+
+KEPT = 400_000
+"""Infosets of the lines of play that are kept in memory."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """How an agent solves while it plays."""
+
+    gadget: Gadget
+    at: str | None = None
+    """The frontier at which the rest of the game is solved; None: only after off-tree bets."""
+    schedule: Schedule | str | None = None
+    iterations: int | None = 500
+    seconds: float | None = 5.0
+    """For each decision, compiling included."""
+    mapping: ActionMapping = MAPPINGS["pseudo-harmonic"]
+    """What an off-tree bet is taken for where the opponent's range is followed."""
+
+    def __post_init__(self) -> None:
+        if self.gadget.entry == "random" or self.gadget.estimate or self.gadget.keep_safe:
+            raise SubgameError(
+                f"{self.gadget.name} estimates alternative payoffs, which in play are those of "
+                "what was followed so far. Use unsafe, resolve, maxmargin or their reach forms."
+            )
+        if self.iterations is None and self.seconds is None:
+            raise ArgumentError("seconds", "is missing: give seconds, iterations or both.")
+        Limits(self.iterations, self.seconds)
+
+    def limits(self, left: float | None) -> Limits:
+        """The limits of a solve when so many seconds are left."""
+        return Limits(self.iterations, None if left is None else max(SPARE * left, SHORTEST))
+
+
+class Clock:
+    """The time of one decision."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self.began, self.seconds = time.perf_counter(), seconds
+        self.reserve = 0.0
+        """Seconds that must be left when a solve stops, for what follows it."""
+
+    @property
+    def spent(self) -> float:
+        return time.perf_counter() - self.began
+
+    @property
+    def left(self) -> float | None:
+        """The seconds that are left; None without a limit."""
+        return None if self.seconds is None else self.seconds - self.spent - self.reserve
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A subgame solved in play. Axis: s = infoset of the opponent at its root."""
+
+    reached: Reached
+    followed: Followed
+    player: int  # who solved it
+    weight: Floats  # [s] pi_{-i}
+    alternative: Floats  # [s] what the opponent was offered for not entering, gifts included
+    iterations: int
+    seconds: float
+    stopped: str
+
+    @cached_property
+    def margins(self) -> Floats:
+        """[s] the alternative payoff minus what the opponent can get now."""
+        won = self.reached.values(self.followed, 1 - self.player, best=True)
+        return np.where(self.weight > 0, self.alternative - won, 0.0)
+
+    @property
+    def margin(self) -> float:
+        """The smallest margin of infosets that can be reached."""
+        reached = self.weight > 0
+        return float(self.margins[reached].min()) if reached.any() else 0.0
+
+
+class Rows(NamedTuple):
+    """What the acting player does: actions, and [s, action] their probabilities."""
+
+    actions: tuple[str, ...]
+    probabilities: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Live:
+    """A public state of a hand, and what is followed there."""
+
+    search: Search
+    seat: int
+    reached: Reached
+    before: Followed
+    """What was followed on the way here."""
+    solved: Solution | None = None
+    """What was solved last on the way here."""
+    inside: bool = False
+    """Whether that was at the frontier or below it."""
+    off: Floats | None = None
+    """[s of the opponent] after an off-tree move that is not answered yet: CBV~ before it."""
+    carried: Floats | None = None
+    """[s of the opponent] gifts on the way here."""
+
+    @property
+    def pending(self) -> bool:
+        """Whether the rest of the game is to be solved here."""
+        if not self.reached.acts:
+            return False
+        at = self.search.at
+        return self.off is not None or (
+            at is not None and not self.inside and self.reached.within(at)
+        )
+
+    def ready(self, clock: Clock, share: float = 1.0) -> Live:
+        """The same with what is to be solved here solved, in a share of the time that is left."""
+        if not self.pending:
+            return self
+        found = self._solve(clock, share)
+        followed = self.before if found is None else found.followed
+        at = self.search.at
+        return replace(
+            self,
+            before=followed,
+            solved=found or self.solved,
+            inside=at is not None and self.reached.within(at),
+            off=None,
+        )
+
+    def _solve(self, clock: Clock, share: float) -> Solution | None:
+        """The rest of the game behind the gadget; None if we do not act or never come here."""
+        here, us, o, gadget = self.reached, self.seat, 1 - self.seat, self.search.gadget
+        began, subgame = clock.spent, here.subgame
+        if not subgame.tree.players[us].names:
+            return None
+        cbv = self._alternative() if self.off is None else self.off
+        weight = here.weight(o)
+        if not (weight > 0).any():
+            return None
+        gift = np.zeros(len(weight))
+        if self.carried is not None:
+            gift = received_gift(self.carried, weight, gadget)
+        mine, yours = here.reach[us][here.roots(us)], here.reach[o][here.roots(o)]
+        # Only the shape of a range matters; kernels like numbers near one.
+        ours, theirs = (each / max(each.max(), 1e-100) for each in (mine, yours))
+        inputs = GadgetInputs(
+            opponent=o,
+            our_reach=ours,
+            opponent_reach=theirs,
+            weight=subgame.weight(o, ours),
+            alternative=(cbv + gift)[here.roots(o)],
+            cbv=cbv[here.roots(o)],
+        )
+        limits = self.search.limits(None if clock.left is None else share * clock.left)
+        how = Technique.of(gadget, subgame.tree, self.search.schedule, limits)
+        found = play_gadget(how, subgame, inputs)
+        return Solution(
+            reached=here,
+            followed=Followed(subgame.tree, found.sigma),
+            player=us,
+            weight=weight,
+            alternative=cbv + gift,
+            iterations=found.iterations,
+            seconds=clock.spent - began,
+            stopped=found.stopped,
+        )
+
+    def _alternative(self) -> Floats:
+        """[s] what the opponent can get here, before gifts."""
+        o, followed = 1 - self.seat, self.before
+        if not followed.offered:
+            return self.reached.values(followed, o, best=True)
+        values = []
+        for theirs in followed.offered:
+            sigma = (theirs, followed.sigma[1]) if o == 0 else (followed.sigma[0], theirs)
+            values.append(self.reached.values(Followed(followed.tree, sigma), o, best=False))
+        best: Floats = np.max(values, axis=0)
+        return best
+
+    def rows(self) -> Rows:
+        """What the acting player does here; uniform where nothing is known."""
+        actions = self.reached.actions
+        found = self.reached.rows(self.before)
+        if found is None:
+            count = len(self.reached.reach[self.reached.player])
+            found = np.full((count, len(actions)), 1 / len(actions))
+        return Rows(actions, found)
+
+    def after(self, action: str) -> Live:
+        """The public state after a move; what is to be solved here must be solved."""
+        p, o = self.reached.player, 1 - self.seat
+        if p == TERMINAL:
+            raise SubgameError("The hand is over; nothing can follow.")
+        if p < 0:
+            return self._moved(self.reached.after(action), self.off, self.carried)
+        rows = self.rows()
+        if action in rows.actions:
+            k = rows.actions.index(action)
+            carried = self._gifts(rows.actions, k) if p == o else self.carried
+            return self._moved(
+                self.reached.after(action, rows.probabilities[:, k]), self.off, carried
+            )
+        there = self.reached.after(action, self._taken_for(rows, action) if p == o else None)
+        off = self.reached.values(self.before, o, best=True) if self.off is None else self.off
+        return self._moved(there, off, self.carried)
+
+    def _moved(self, there: Reached, off: Floats | None, carried: Floats | None) -> Live:
+        above = there.above[1 - self.seat]
+        return replace(
+            self,
+            reached=there,
+            off=None if off is None else off[above],
+            carried=None if carried is None else carried[above],
+        )
+
+    def _taken_for(self, rows: Rows, action: str) -> Floats | None:
+        """[s] how likely a bet that nobody planned for is, by the bets it is taken for."""
+        bets = [self.reached.bet(each) for each in rows.actions]
+        if self.reached.bet(action) is None:
+            return None
+        shares = heard(bets, self.reached.bet(action), self.search.mapping)
+        out = np.zeros(len(rows.probabilities))
+        for k, share in shares.items():
+            out += share * rows.probabilities[:, k]
+        return out
+
+    def _gifts(self, actions: Sequence[str], k: int) -> Floats | None:
+        """[s] the opponent's gifts, with what action `k` gives up (2017, Sec. 5)."""
+        gadget, o = self.search.gadget, 1 - self.seat
+        if gadget.gifts == "none":
+            return None
+        value = self.reached.action_values(self.before, best=True)
+        ends = [self.reached.child(each).player == TERMINAL for each in actions]
+        counts = [gadget.gifts == "estimated" or end or a == k for a, end in enumerate(ends)]
+        weight = self.reached.weight(o)
+        size = (value[:, counts].max(1) - value[:, k]) * weight
+        given: Floats = carried_gift(size, weight, gadget)
+        return given if self.carried is None else self.carried + given
+
+
+class Book:
+    """The lines of play of one agent, followed as far as they were asked for."""
+
+    def __init__(self) -> None:
+        self.lives: OrderedDict[tuple[int, Line], Live] = OrderedDict()
+        self.size = 0
+
+    def find(self, first: Live, line: Line, clock: Clock) -> Live:
+        """Where a line leads from the start, everything solved that it needs."""
+        known = len(line)
+        while known and (first.seat, line[:known]) not in self.lives:
+            known -= 1
+        live = self.lives.get((first.seat, line[:known]))
+        if live is None:
+            live = self._keep((first.seat, ()), first.ready(clock))
+        for k in range(known, len(line)):
+            share = 1.0 if k == len(line) - 1 else PASSED
+            live = live.after(line[k]).ready(clock, share)
+            self._keep((first.seat, line[: k + 1]), live)
+        self.lives.move_to_end((first.seat, line))
+        return live
+
+    def _keep(self, key: tuple[int, Line], live: Live) -> Live:
+        self.lives[key] = live
+        self.size += _cost(live)
+        while self.size > KEPT and len(self.lives) > 1:
+            self.size -= _cost(self.lives.popitem(last=False)[1])
+        return live
+
+
+def _cost(live: Live) -> int:
+    return sum(len(each) for each in live.reached.reach)

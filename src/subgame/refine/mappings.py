@@ -1,0 +1,131 @@
+"""Action mappings: what a bet is taken for that a smaller game does not know.
+
+Ganzfried & Sandholm 2013, "Action translation in extensive-form games with large action spaces:
+axioms, paradoxes, and the pseudo-harmonic mapping". A bet x of the opponent between the sizes
+A < B that our game knows, all in fractions of the pot, is taken for A with probability f_{A,B}(x)
+and for B otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from subgame.errors import SubgameError, did_you_mean
+from subgame.games.holdem.rules import Bet
+
+TINY = 1e-9
+"""Sizes closer than this are equal."""
+
+
+def pseudo_harmonic(a: float, b: float, x: float) -> float:
+    """Sec. 6: the only mapping by which x is called as often as 1 / (1 + x)."""
+    return (b - x) * (1 + a) / ((b - a) * (1 + x))
+
+
+def geometric(a: float, b: float, x: float) -> float:
+    """Sec. 5.4, "Rand-Geo-1" (Schnizlein et al. 2009); 0 where a is 0: no bet is a check."""
+    return a * (b - x) / (a * (b - x) + x * (x - a))
+
+
+def geometric_squared(a: float, b: float, x: float) -> float:
+    """Sec. 5.5, "Rand-Geo-2" (Tartanian4); the same median as `geometric`."""
+    return a * (b + x) * (b - x) / ((b - a) * (x * x + a * b))
+
+
+def arithmetic(a: float, b: float, x: float) -> float:
+    """Sec. 5.2: linear in between."""
+    return (b - x) / (b - a)
+
+
+@dataclass(frozen=True)
+class ActionMapping:
+    """A way to take a bet for one we know.
+
+    >>> mapping("pseudo-harmonic").lower(0, 1, 0.25), mapping("arithmetic").lower(0, 1, 0.25)
+    (0.6, 0.75)
+    """
+
+    name: str
+    share: Callable[[float, float, float], float]
+    """f_{A,B}(x), for A < x < B."""
+    randomized: bool = True
+    """Otherwise A is chosen below the median, where f is 1/2, and B above it."""
+    tie: float = 0.0
+    """The probability of A at the very median of a deterministic mapping: 0 by the paper's text
+    (Sec. 5.1), though the figures of its Table 3 are those of 1."""
+
+    def lower(self, a: float, b: float, x: float) -> float:
+        """The probability that x is taken for the smaller size a rather than for b."""
+        if not (0 <= a < b and math.isfinite(b) and math.isfinite(x)):
+            raise SubgameError(
+                f"A bet x must lie between two sizes 0 <= A < B, not {a:g}, {b:g} at {x:g}."
+            )
+        if x <= a + TINY or x >= b - TINY:
+            return float(x <= a + TINY)
+        share = self.share(a, b, x)
+        if self.randomized:
+            return share
+        return self.tie if abs(share - 0.5) <= TINY else float(share > 0.5)
+
+    def spread(self, sizes: list[float], x: float) -> Iterator[tuple[int, float]]:
+        """(which of the ascending `sizes`, probability): what a bet x is taken for."""
+        for k, (a, b) in enumerate(pairwise(sizes)):
+            if a <= x <= b:
+                share = self.lower(a, b, x)
+                yield from ((k + i, w) for i, w in enumerate((share, 1 - share)) if w > 0)
+                return
+        yield (0 if x < sizes[0] else len(sizes) - 1), 1.0
+
+
+MAPPINGS: dict[str, ActionMapping] = {
+    made.name: made
+    for made in (
+        ActionMapping("pseudo-harmonic", pseudo_harmonic),
+        ActionMapping("geometric", geometric),
+        ActionMapping("geometric-squared", geometric_squared),
+        ActionMapping("arithmetic", arithmetic),
+        ActionMapping("deterministic-pseudo-harmonic", pseudo_harmonic, randomized=False),
+        ActionMapping("deterministic-geometric", geometric, randomized=False),
+        ActionMapping("deterministic-arithmetic", arithmetic, randomized=False),
+        # The nearest size is the one on our side of the middle: Sec. 5.1 under its plain name.
+        ActionMapping("nearest", arithmetic, randomized=False),
+    )
+}
+
+
+def mapping(name: str | ActionMapping) -> ActionMapping:
+    """A mapping by name."""
+    if isinstance(name, ActionMapping):
+        return name
+    if name not in MAPPINGS:
+        raise did_you_mean("action mapping", str(name), MAPPINGS)
+    return MAPPINGS[name]
+
+
+def heard(bets: list[Bet | None], said: Bet | None, how: ActionMapping) -> dict[int, float]:
+    """What an opponent's action is taken for: number of ours -> probability."""
+    if said is None:
+        return {k: 1.0 for k, bet in enumerate(bets) if bet is None}
+    if said.all_in:
+        ours = [k for k, bet in enumerate(bets) if bet is not None and bet.all_in]
+        if ours:
+            return {ours[0]: 1.0}
+    known = sorted((bet.fraction, k) for k, bet in enumerate(bets) if bet is not None)
+    found = how.spread([size for size, _ in known], said.fraction)
+    return {known[i][1]: share for i, share in found}
+
+
+def answer(meant: Bet | None, bets: list[Bet | None]) -> int:
+    """Which of the real actions does what we mean to do in the smaller game."""
+    passive = next(k for k, bet in enumerate(bets) if bet is not None and bet.fraction == 0)
+    if meant is None:
+        return next((k for k, bet in enumerate(bets) if bet is None), passive)
+    raises = [(k, bet) for k, bet in enumerate(bets) if bet is not None and bet.fraction > 0]
+    if meant.fraction == 0 or not raises:
+        return passive
+    if meant.all_in:
+        return max(raises, key=lambda item: (item[1].all_in, item[1].fraction))[0]
+    return min(raises, key=lambda item: abs(item[1].fraction - meant.fraction))[0]

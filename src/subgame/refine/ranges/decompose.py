@@ -1,0 +1,204 @@
+"""CFR-D on hold'em: the first street is the trunk, all that follows it is one batch of subgames."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any, Self, Unpack, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.engines.arrays import Floats, as_numpy, normalise
+from subgame.engines.contract import Mode, RangeEngine
+from subgame.engines.factory import engine
+from subgame.engines.street import GivenLeaves, StreetEngine
+from subgame.errors import SubgameError, brief
+from subgame.games.holdem.sizes import STREETS
+from subgame.refine.behind import GadgetRun, Solving
+from subgame.refine.compact import CfrD, Compact, ReconstructOptions, Tensors, fresh_values
+from subgame.refine.gadgets import Gadget, GadgetInputs
+from subgame.refine.ranges.layout import flat
+from subgame.refine.ranges.limit import check_limit
+from subgame.refine.ranges.subgames import RangeSubgame, Spot, spot_name, spots_at
+from subgame.refine.subgame import Subgame, Trunk
+from subgame.solve.options import with_options
+from subgame.solve.schedule import Schedule
+from subgame.solve.solver import complete, whole_solves
+from subgame.tree.parts import both
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.ranges.merging import unmerged
+from subgame.tree.ranges.stage import first_street
+from subgame.tree.ranges.tree import RangeSide, RangeTree, range_tree
+from subgame.tree.strategy import Strategy
+
+
+@dataclass(frozen=True, eq=False)
+class RangeCompact(Compact):
+    """What is kept of a hold'em strategy: its first street, and values on all boards after it."""
+
+    __repr__ = brief
+
+    values: tuple[Floats, Floats]
+    """Per player [way out, board, hand]: counterfactual values, unnormalised."""
+    tree: RangeTree = field(kw_only=True)
+    """The whole game, with every hand for itself."""
+    device: str | None = field(default=None, kw_only=True)
+
+    @property
+    def made_for(self) -> RangeTree:
+        return self.tree
+
+    @staticmethod
+    def kept_for(tree: PublicTree) -> RangeTree:
+        return unmerged(range_tree(tree)).tree
+
+    @cached_property
+    def _spots(self) -> list[Spot]:
+        return spots_at(self.tree, f"after the {STREETS[self.tree.streets[1].index]}")
+
+    def names(self) -> list[str]:
+        return [spot_name(self.tree, spot) for spot in self._spots]
+
+    def subgame(self, k: int) -> RangeSubgame:
+        return RangeSubgame.at(self.tree, self._spots[k])
+
+    def inputs(self, k: int, subgame: Subgame, opponent: int) -> GadgetInputs:
+        assert isinstance(subgame, RangeSubgame)
+        o, (u, state), units = opponent, subgame.spot, self.tree.units
+        one, two = (subgame.reach(p, Trunk(self.strategy, o)) for p in (1 - o, o))
+        weight = subgame.weight(o, one)
+        by_hand = np.zeros(self.tree.holdem.deck.num_hands)
+        way, held = self.tree.streets[1].roots.index(state), units[u].hands[o]
+        by_hand[held] = self.values[o][way, u - units.first[1], : len(held)]
+        # Values on a street count as if its board were certain; those of the subgame do not.
+        kept = normalise(by_hand[subgame.hands(o)] * units.chance[u], weight)
+        return GadgetInputs(o, one, two, weight, kept, kept)
+
+    def solving(self, options: ReconstructOptions) -> tuple[Gadget, Solving]:
+        gadget, solving = super().solving(options)
+        return gadget, replace(solving, device=solving.device or self.device)
+
+    @with_options(ReconstructOptions)
+    @whole_solves()
+    def whole(self, tree: PublicTree, **options: Unpack[ReconstructOptions]) -> Strategy:
+        """Reconstruct all subgames together behind the re-solving gadget; a strategy of `tree`."""
+        gadget, solving = self.solving(options)
+        how = solving.technique(gadget, self.tree, 2)
+        if not isinstance(how.schedule, Schedule):
+            raise SubgameError("There is no linear program for hold'em trees; use a CFR schedule.")
+        run = engine(self.tree, device=solving.device)
+        batch, plain = run.stage(self.tree.streets[1:]), unmerged(range_tree(tree))
+        street = StreetEngine(run, self.tree.streets[0], GivenLeaves())
+        trunk = both(lambda p: street.array(_rows(street, p, self.strategy.probs[p])))
+        entry = [_entry(run, street, p, trunk[p]) for p in (0, 1)]
+        probs = []
+        for p in (0, 1):
+            weight = as_numpy(batch.opposing(1 - p, entry[p], 0))
+            kept = normalise(self.values[1 - p], weight)
+            ours, theirs, weight, kept = (flat(e) for e in (entry[p], entry[1 - p], weight, kept))
+            inputs = GadgetInputs(1 - p, ours, theirs, weight, kept, kept)
+            solve = GadgetRun(batch.tree, how.schedule, how.gadget, inputs, on=batch)
+            complete(solve, how.limits)
+            below = np.asarray(solve.played()[p])
+            probs.append(plain.gather(p, street.over(self.tree, p, trunk[p], below)))
+        return Strategy(tree, (probs[0], probs[1]))
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        out = {f"trunk{p}": array for p, array in enumerate(self.strategy.probs)}
+        return out | {f"values{p}": values for p, values in enumerate(self.values)}
+
+    @classmethod
+    def of_tensors(
+        cls, tree: RangeTree, count: int, tensors: Tensors, notes: dict[str, Any]
+    ) -> Self:
+        plain = unmerged(tree).tree
+        units, ways = plain.units, len(plain.streets[1].roots)
+        boards = units.first[2] - units.first[1]
+        values = tensors["values0"], tensors["values1"]
+        for each in values:
+            if each.ndim != 3 or each.shape[:2] != (ways, boards) or not np.isfinite(each).all():
+                raise SubgameError("It lacks values at the roots of some subgames.")
+        strategy = Strategy(first_street(plain), (tensors["trunk0"], tensors["trunk1"]))
+        return cls(strategy, values, notes, tree=plain)
+
+
+def _rows(street: StreetEngine, p: int, probs: NDArray[Any]) -> Floats:
+    """[own action, hand] a strategy of the first street, in the layout of its engine."""
+    side, past = street.tree.players[p], street.sides[p].roots
+    out = np.zeros((street.sides[p].actions - past, len(side.slots)))
+    for j, names in enumerate(street.street.actions[p]):
+        first = street.street.first[p][j] - past
+        out[first : first + len(names)] = probs[cast(RangeSide, side).street_cells(0, j)].T
+    return out
+
+
+def compact_ranges(tree: RangeTree, strategy: Strategy, at: object) -> RangeCompact:
+    """What `decompose.compact` keeps of a hold'em strategy."""
+    check_limit(tree, at, "after")
+    merged = unmerged(tree)
+    plain = merged.tree
+    run = engine(plain)
+    batch, street = run.stage(plain.streets[1:]), StreetEngine(run, plain.streets[0], GivenLeaves())
+    sigma = both(lambda p: merged.spread(p, strategy.probs[p]))
+    entry = both(lambda p: _entry(run, street, p, street.array(_rows(street, p, sigma[p]))))
+    plans = both(lambda p: batch.plan(p, _below(batch, p, sigma[p]), flat(entry[p])))
+    values = both(lambda o: batch.respond(o, plans[1 - o]).roots.reshape(entry[o].shape))
+    trunk = first_street(plain)
+    kept = both(lambda p: np.array(sigma[p][: trunk.stored(p)]))
+    return RangeCompact(Strategy(trunk, kept), values, tree=plain)
+
+
+def _below(batch: RangeEngine, p: int, sigma: NDArray[Any]) -> NDArray[Any]:
+    """[q] what of a strategy follows the first street: the end of its numbers."""
+    return sigma[-batch.tree.stored(p) :]
+
+
+def cfr_d_ranges(tree: RangeTree, how: CfrD) -> RangeCompact:
+    """CFR-D (Burch et al. 2014) with the first street as trunk; see `decompose.cfr_d`."""
+    check_limit(tree, how.at, "after")
+    plan, device = how.schedule, how.device
+    tree, began = unmerged(tree).tree, time.perf_counter()
+    run = engine(tree, device=device)
+    batch, leaves = run.stage(tree.streets[1:]), GivenLeaves()
+    street = StreetEngine(run, tree.streets[0], leaves)
+    one, two = (street.regrets(p, predictive=plan.predictive) for p in (0, 1))
+    pair = (one, two)
+    reach, total = (street.roots(0), street.roots(1)), 0.0
+    kept: list[Any] = [0.0, 0.0]
+    held = [as_numpy(batch.roots(p)) for p in (0, 1)]
+    inner, count = how.subgame_schedule, how.subgame_iterations
+    first = first_street(tree)
+
+    def result(t: int) -> RangeCompact:
+        values = both(lambda p: np.asarray(kept[p] / total))
+        none = both(lambda p: np.zeros(0, np.float32))
+        played = both(lambda p: as_numpy(street.behaviour(p, pair[p].average)))
+        probs = both(lambda p: street.over(first, p, played[p], none[p]))
+        notes = how.notes(t, began)
+        return RangeCompact(Strategy(first, probs), values, notes, tree=tree, device=device)
+
+    for t in range(1, how.iterations + 1):
+        rates = street.rates(plan.discounts(t, 2), t)
+        entry = [_entry(run, street, p, street.current(p, pair[p], rates[0])) for p in (0, 1)]
+        found = fresh_values(batch, list(map(flat, entry)), inner, count, held)
+        values = [each.reshape(entry[p].shape) for p, each in enumerate(found)]
+        keep = float(plan.discounts(t, 1)[0, 2])
+        total = total * keep + 1
+        for p in (0, 1):
+            kept[p] = kept[p] * keep + values[p]
+            risen = as_numpy(run.rise(p, values[p], 1))[:, 0, : reach[p].shape[1]]
+            leaves.values[p] = street.array(risen) * street.deals
+        before = street.snapshot(pair[0])
+        for p, theirs in enumerate((pair[1], before)):
+            street.sweep(p, Mode.LEARN, (pair[p], theirs), (rates[0], rates[0]), reach)
+        how.watch(t, partial(result, t))
+        how.progress(t, how.iterations)
+    return result(how.iterations)
+
+
+def _entry(run: RangeEngine, street: StreetEngine, p: int, sigma: Any) -> Floats:
+    """[way, board, hand] player `p`'s reach into the subgames by a strategy of the trunk."""
+    rows = street.descend(p, sigma, street.roots(p))[street.sides[p].leaves]
+    return as_numpy(run.enter(p, rows[:, None], 1))

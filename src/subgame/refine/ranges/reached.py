@@ -1,0 +1,248 @@
+"""A public state of hold'em that play has reached: board, betting and both ranges."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, partial
+from random import Random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.engines.arrays import as_numpy, normalise
+from subgame.engines.factory import engine
+from subgame.games.base import CHANCE
+from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.evaluate import rank_hands
+from subgame.games.holdem.game import BOARD_CARDS, Holdem, HoldemState
+from subgame.games.holdem.ranges import Range
+from subgame.games.holdem.rules import Betting
+from subgame.refine.ranges.subgames import RangeSubgame, Spot
+from subgame.refine.reached import Followed, Reached
+from subgame.tree.parts import restrict
+from subgame.tree.public_tree import OnDemand, PublicTree
+from subgame.tree.ranges.find import board_key, places
+from subgame.tree.ranges.tree import compile_range_tree, range_tree
+
+Floats = NDArray[np.float64]
+
+
+Ints = NDArray[np.int64]
+
+
+RUNOUTS = 1000
+"""Boards of the showdown are all looked at up to this many; more are sampled."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReachedRanges(Reached):
+    """A public state of hold'em. An infoset is a hand of the deck, by its index."""
+
+    game: Holdem
+    board: tuple[int, ...]
+    betting: Betting
+    chance: float  # the probability of the cards on the board, given both hands
+    reach: tuple[Floats, Floats]
+    above: tuple[Ints, Ints]
+
+    @classmethod
+    def start(cls, game: Holdem) -> ReachedRanges:
+        """The start of a game: both players' ranges."""
+        every = np.arange(game.deck.num_hands)
+        return cls(game, game.board, game.start(), 1.0, game.weights(), (every, every))
+
+    @cached_property
+    def state(self) -> HoldemState:
+        return HoldemState(self.game, (0, 0), self.board, self.betting)
+
+    @cached_property
+    def player(self) -> int:
+        return self.state.current_player()
+
+    @property
+    def is_over(self) -> bool:
+        return self.betting.is_over
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        return self.state.legal_actions()
+
+    def names(self, p: int) -> Sequence[str]:
+        name = partial(self.game.infoset_name, board=self.board, betting=self.betting)
+        return OnDemand(self.game.deck.num_hands, name)
+
+    def number(self, p: int, name: str) -> int:
+        return _hands(self.game.deck)[name.split(" | ")[0]]
+
+    def outcomes(self, p: int, s: int) -> Mapping[str, float]:
+        deck, weight = self.game.deck, self.reach[1 - p] * self.fitting(p, s)
+        left = [c for c in range(deck.size) if c not in {*self.board, *deck.hands[s].tolist()}]
+        table = np.where(deck.hand_table >= 0, weight[deck.hand_table], 0.0)  # [card, card]
+        total, single = weight.sum(), table.sum(1)
+        cards = np.array(list(itertools.combinations(left, self._to_deal)))
+        lost = single[cards].sum(1)
+        for a, b in itertools.combinations(range(cards.shape[1]), 2):
+            lost -= table[cards[:, a], cards[:, b]]
+        share = np.maximum(total - lost, 0)
+        share /= share.sum()
+        return {
+            deck.name(each): float(one)
+            for each, one in zip(cards.tolist(), share, strict=True)
+            if one > 0
+        }
+
+    @property
+    def ways(self) -> int:
+        return math.comb(self.game.deck.size - 4 - len(self.board), self._to_deal)
+
+    def dealt_values(self, followed: Followed, p: int) -> dict[str, Floats]:
+        """All boards as one tree with many roots."""
+        deck, o = self.game.deck, 1 - p
+        left = [card for card in range(deck.size) if card not in self.board]
+        dealt = list(itertools.combinations(left, self._to_deal))
+        boards = [(*self.board, *cards) for cards in dealt]
+        every = Range(np.ones(deck.num_hands), deck)
+        game = replace(self.game, board=boards[0], first=self.betting, ranges=(every, every))
+        tree = compile_range_tree(game, boards=boards, roots=[self.betting])
+        run = engine(tree)
+        wide = run.roots(o).shape[1]
+        reach = np.zeros((len(boards), wide))
+        for row, unit in zip(reach, tree.units, strict=False):
+            row[: len(unit.hands[o])] = self.reach[o][unit.hands[o]]
+        one, two = (
+            restrict(np.asarray(followed.sigma[q]), places(tree, range_tree(followed.tree), q), 0)
+            for q in (0, 1)
+        )
+        mine, theirs = (one, two) if p == 0 else (two, one)
+        found = run.values(p, mine, run.plan(o, theirs, reach)).roots
+        weight = as_numpy(run.opposing(p, reach[None], 0))[0]
+        out = {}
+        for b, cards in enumerate(dealt):
+            hands = tree.units[b].hands[p]
+            values = normalise(found[b, : len(hands)], weight[b, : len(hands)])
+            out[deck.name(cards)] = np.zeros(deck.num_hands)
+            out[deck.name(cards)][hands] = values
+        return out
+
+    @property
+    def _to_deal(self) -> int:
+        return next(n for n in BOARD_CARDS if n > len(self.board)) - len(self.board)
+
+    def child(self, action: str) -> ReachedRanges:
+        if self.player != CHANCE:
+            return replace(self, betting=self.betting.child(action))
+        deck = self.game.deck
+        board = (*self.board, *deck.parse(action))
+        free = deck.compatible(board)
+        ways = math.comb(deck.size - 4 - len(self.board), len(board) - len(self.board))
+        reach = (self.reach[0] * free, self.reach[1] * free)
+        return replace(self, board=board, chance=self.chance / ways, reach=reach)
+
+    def with_reach(self, reach: tuple[Floats, Floats]) -> ReachedRanges:
+        free = self.game.deck.compatible(self.board)
+        return replace(self, reach=(reach[0] * free, reach[1] * free))
+
+    def weight(self, p: int) -> Floats:
+        deck = self.game.deck
+        possible = (self.game.weights()[p] > 0) & deck.compatible(self.board)
+        weight: Floats = self.chance * possible * deck.facing(self.reach[1 - p])
+        return weight
+
+    @cached_property
+    def subgame(self) -> RangeSubgame:
+        deck, free = self.game.deck, self.game.deck.compatible(self.board)
+        held = [((weights > 0) & free).astype(np.float64) for weights in self.game.weights()]
+        one, two = (Range(each, deck) for each in held)
+        below = replace(self.game, board=self.board, first=self.betting, ranges=(one, two))
+        tree = compile_range_tree(below, merge=False)
+        return RangeSubgame(tree, "here", tree, Spot(0, self.betting))
+
+    def roots(self, p: int) -> Ints:
+        return self.subgame.hands(p)
+
+    def restrict(self, followed: Followed, p: int) -> NDArray[Any]:
+        part, whole = self.subgame.tree, range_tree(followed.tree)
+        return restrict(np.asarray(followed.sigma[p]), places(part, whole, p), elsewhere=0.0)
+
+    def cells(self, tree: PublicTree) -> Ints | None:
+        side = range_tree(tree).players[self.player]
+        try:
+            actions, first, stride = side.finder.cells(self.board, str(self.betting))
+        except KeyError:
+            return None
+        found = first[:, None] + stride * np.arange(len(actions))
+        return np.where(first[:, None] < 0, -1, found)
+
+    def deals(self, tree: PublicTree) -> Sequence[str]:
+        deck, known = self.game.deck, range_tree(tree).players[0].finder.boards
+        left = [card for card in range(deck.size) if card not in self.board]
+        return [
+            deck.name(cards)
+            for cards in itertools.combinations(left, self._to_deal)
+            if board_key((*self.board, *cards)) in known
+        ]
+
+    def _first_values(self, followed: Followed, *, best: bool) -> Floats:
+        tree, p, o = self.subgame.tree, self.player, 1 - self.player
+        run = engine(tree)
+        sigma = None if best else self.restrict(followed, p)
+        reach = self.reach[o][self.roots(o)][None]
+        found = as_numpy(run.row_values(p, self.restrict(followed, o), reach, sigma)[0])
+        first, count = tree.streets[0].first[p][0], len(tree.streets[0].actions[p][0])
+        return found[first : first + count, 0, : len(self.roots(p))].T
+
+    def fitting(self, p: int, s: int) -> Floats:
+        deck = self.game.deck
+        fits: Floats = deck.disjoint[s] * (self.game.weights()[1 - p] > 0)
+        return fits * deck.compatible(self.board)
+
+    def checked_down(self, p: int, s: int) -> Floats:
+        betting = self.betting
+        while not betting.is_over:
+            betting = betting.child("c")
+        if not betting.is_showdown:
+            return np.full(self.game.deck.num_hands, float(betting.net()[p]))
+        final = BOARD_CARDS[self.game.rules.last_street]
+        share = showdown(self.game.deck, self.board, final, s)
+        return float(betting.at_stake) * (2 * share - 1)
+
+
+@lru_cache(maxsize=8)
+def _hands(deck: Deck) -> dict[str, int]:
+    return {deck.hand_name(hand): hand for hand in range(deck.num_hands)}
+
+
+@lru_cache(maxsize=64)
+def showdown(deck: Deck, board: tuple[int, ...], final: int, hand: int) -> Floats:
+    """[hand] the share of the pot that `hand` wins against each hand when the rest is dealt.
+
+    The boards are all looked at where there are at most `RUNOUTS`, and otherwise some are drawn.
+    """
+    taken = {*board, *(int(card) for card in deck.hands[hand])}
+    left = [card for card in range(deck.size) if card not in taken]
+    count = final - len(board)
+    boards: Sequence[tuple[int, ...]]
+    if math.comb(len(left), count) <= RUNOUTS:
+        boards = list(itertools.combinations(left, count))
+    else:
+        random = Random(hand)
+        boards = [tuple(random.sample(left, count)) for _ in range(RUNOUTS // 5)]
+    won, possible = np.zeros(deck.num_hands), np.zeros(deck.num_hands)
+    for dealt in boards:
+        whole = tuple(sorted((*board, *dealt)))
+        ranks, free = _ranked(deck, whole)
+        won += free * ((ranks < ranks[hand]) + 0.5 * (ranks == ranks[hand]))
+        possible += free
+    share: Floats = np.full(deck.num_hands, 0.5)
+    np.divide(won, possible, out=share, where=possible > 0)
+    return share
+
+
+@lru_cache(maxsize=2000)
+def _ranked(deck: Deck, board: tuple[int, ...]) -> tuple[NDArray[np.int16], NDArray[np.bool_]]:
+    """[hand] strengths on a whole board, and which hands it leaves."""
+    return rank_hands(board, deck), deck.compatible(board)

@@ -1,0 +1,69 @@
+"""The linear programs of Moravcik et al. 2016, on the same subgame object as the gadgets.
+
+With x our plan in the subgame and v the opponent's counterfactual best-response values,
+
+    LP1 (endgame solving)  min  sum of the opponent's blueprint reach times v
+    LP2 (re-solving)       find x with  v(I) <= CBV(I) at every root infoset I
+    LP3 (max-margin)       max  m  with  CBV(I) - v(I) >= m
+
+They share nothing with the gadget games but the subgame, and so are their oracle.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from subgame.engines.arrays import Floats
+from subgame.engines.factory import engine
+from subgame.errors import SubgameError
+from subgame.refine.behind import left
+from subgame.refine.gadgets import GadgetInputs
+from subgame.refine.sequence.subgames import SequenceSubgame
+from subgame.solve.lp import constraints, maximin
+
+
+class Programme(NamedTuple):
+    """A solved program: our strategy inside, the objective and the opponent's values."""
+
+    sigma: Floats  # [q] our strategy, over the subgame's own tree
+    objective: float  # LP1: the opponent's expected value; LP2: 0; LP3: the subgame margin
+    values: Floats  # [s] what the opponent can get at each root infoset, normalised
+
+
+def program(
+    kind: Literal["lp1", "lp2", "lp3"], subgame: SequenceSubgame, inputs: GadgetInputs
+) -> Programme:
+    """Solve LP1, LP2 or LP3 through HiGHS. Gifts are part of the inputs' alternative payoffs."""
+    from scipy.sparse import block_array, csr_array, diags_array, eye_array, hstack
+
+    if kind not in ("lp1", "lp2", "lp3"):
+        raise SubgameError(f"The program must be lp1, lp2 or lp3, not '{kind}'.")
+    o = inputs.opponent
+    us, them = subgame.tree.players[1 - o], subgame.tree.players[o]
+    parts = constraints(subgame.tree, 1 - o, np.ones(len(us.slots)))
+    # Well-scaled however seldom we come: our reach goes into the payoffs, and the opponent's values
+    # are normalised by pi_{-i} of the root infoset they lie below.
+    unit = np.where(inputs.weight > 0, inputs.weight, 1.0)
+    payoff = (
+        diags_array(1 / unit[them.slot_of])
+        @ parts.payoff
+        @ diags_array(inputs.our_reach[us.slot_of])
+    )
+    size, bounds, objective = us.num_sequences, parts.bound, inputs.opponent_reach * unit
+    least, most, plan = np.zeros(size), np.full(size, np.inf), parts.plan
+    if kind != "lp1":  # m - u(I) <= CBV(I) with u = -v; m is the last bound, 0 of it in LP2
+        reached = np.flatnonzero(inputs.weight > 0)
+        one = np.full((len(reached), 1), kind == "lp3")
+        bounds = block_array([[bounds, None], [-eye_array(bounds.shape[1]).tocsr()[reached], one]])
+        payoff = block_array([[payoff, None], [None, inputs.alternative[reached, None]]])
+        plan = hstack([plan, csr_array((plan.shape[0], 1))])  # the right side is times one
+        least, most = np.append(least, 1.0), np.append(most, 1.0)
+        objective = np.append(np.zeros(bounds.shape[1] - 1), float(kind == "lp3"))
+    made = parts._replace(plan=plan, payoff=payoff, bound=bounds)
+    found = maximin(f"'{subgame.name}' ({kind.upper()})", made, objective, (least, most))
+    run = engine(subgame.tree)
+    sigma = run.behaviour(1 - o, np.maximum(found.x[:size], 0))
+    values = left(run, inputs, (sigma, sigma))
+    return Programme(sigma, float(found.fun) * (-1 if kind == "lp3" else 1), values)

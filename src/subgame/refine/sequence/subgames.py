@@ -1,0 +1,252 @@
+"""Subgames of sequence trees: public states, or histories that a function tells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.engines.arrays import Floats
+from subgame.errors import SEARCHED, SubgameError, did_you_mean
+from subgame.games.base import CHANCE, State
+from subgame.refine.gadgets import Gadget, GadgetInputs
+from subgame.refine.sequence.gadget_game import gadget_form, least_entry
+from subgame.refine.sequence.gifts import gifts_of
+from subgame.refine.subgame import At, GadgetGame, Subgame, Trunk, cut_already
+from subgame.tree import parts
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.forest import depths
+from subgame.tree.sequence.form import Form, assemble, form_of
+from subgame.tree.sequence.public_states import knowledge
+from subgame.tree.sequence.tree import Index, SequenceTree, sequence_tree
+from subgame.tree.sequence.walk import Histories, Top, walk
+from subgame.tree.strategy import Strategy
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SequenceSubgame(Subgame):
+    """A part of a sequence tree: root infosets are the augmented infosets at its top."""
+
+    whole: SequenceTree
+    tree: SequenceTree
+    form: Form
+    top: Index  # histories of the whole game at the top (S_top)
+    sequence: tuple[Index, Index]  # [s] the sequence of the whole game each slot hangs below
+    chance: Floats  # [s0, s1] chance's probability of each pair of slots
+
+    @cached_property
+    def places(self) -> tuple[parts.Index, parts.Index]:
+        return parts.both(lambda p: parts.places(self.tree.players[p], self.whole.players[p]))
+
+    def reach(self, p: int, trunk: Trunk) -> Floats:
+        out: Floats = np.asarray(trunk.plans[p])[self.sequence[p]]
+        return out
+
+    def most(self, p: int) -> Floats:
+        return np.ones(len(self.sequence[p]))
+
+    def weight(self, p: int, opponent_reach: Floats) -> Floats:
+        out: Floats = self.chance @ opponent_reach if p == 0 else opponent_reach @ self.chance
+        return out
+
+    def gifts(self, trunk: Trunk, gadget: Gadget, weight: Floats) -> Floats:
+        o, found = trunk.opponent, trunk.gifts(gadget, gifts_of)
+        return found.to(self.whole.players[o], self.sequence[o], weight, gadget)
+
+    def shown(self, strategy: Strategy, p: int) -> dict[str, dict[str, float]]:
+        number, other = self.whole.players[p].index, self.whole.players[1 - p].index
+        return {
+            f"player {p}: {name}" if name in other else name: strategy.row(p, number[name])
+            for name in self.tree.players[p].names
+        }
+
+    @cached_property
+    def largest_payoff(self) -> float:
+        assert self.form.histories is not None
+        return float(np.abs(self.form.histories.payoff).max(initial=0.0))
+
+    def gadget_game(self, gadget: Gadget, inputs: GadgetInputs) -> GadgetGame:
+        tree, o = assemble(gadget_form(gadget, self.form, inputs)), inputs.opponent
+        least = least_entry(gadget, tree.players[o])
+        return GadgetGame(tree, (o, least) if least else None)
+
+
+def cut_sequence_tree(tree: SequenceTree, at: At) -> list[SequenceSubgame]:
+    """The subgames of a sequence tree at a frontier; see `cut`."""
+    if any(tuple(side.slots) != ("start",) for side in tree.players):
+        raise SubgameError(f"{tree!r} is itself a subgame's; cut the tree of the whole game.")
+    if callable(at):
+        return [_closed_cut(tree, at)]
+    return [cut_at_histories(tree, top, name) for name, top in roots_at(tree, at)]
+
+
+def roots_at(
+    tree: SequenceTree, at: str | int | Iterable[str | int]
+) -> list[tuple[str, NDArray[np.int64]]]:
+    """The public states of a frontier by name, and the histories at the top of each."""
+    histories, nodes = tree.walked, _nodes(tree, at)
+    first = nodes if len(nodes) == 1 else _first(tree, np.isin(np.arange(tree.num_nodes), nodes))
+    below = np.setdiff1d(nodes, first)
+    if len(below):
+        raise SubgameError(
+            f"The public state '{tree.node_names[int(below[0])]}' lies below another one of the "
+            "frontier; subgames are disjoint, so name only one of the two."
+        )
+    parent_node = np.where(histories.parent >= 0, histories.node[histories.parent], -1)
+    entered = histories.node != parent_node
+    return [
+        (tree.node_names[n], np.flatnonzero(entered & (histories.node == n)))
+        for n in nodes.tolist()
+    ]
+
+
+def _nodes(tree: SequenceTree, at: str | int | Iterable[str | int]) -> NDArray[np.int64]:
+    """The public states that `at` names."""
+    if isinstance(at, int | np.integer):
+        if not 0 <= at < tree.num_nodes:
+            raise SubgameError(f"Public states are numbered 0 to {tree.num_nodes - 1}, not {at}.")
+        return np.array([at])
+    if not isinstance(at, str | Iterable):
+        raise SubgameError(f"A frontier must be a name, a number or a function, not {at!r}.")
+    if not isinstance(at, str):
+        found = [_nodes(tree, one) for one in at]
+        if not found:
+            raise SubgameError("The frontier is empty: name at least one public state.")
+        return np.unique(np.concatenate(found))
+    named = [n for n, name in enumerate(tree.node_names) if name == at]
+    if named:
+        return np.array(named)
+    if at.isdecimal():
+        return _nodes(tree, int(at))
+    depth = re.fullmatch(r"depth (\d+)", at)
+    frontiers = tree.walked.game.frontiers()
+    if depth:
+        nodes = np.flatnonzero(depths(tree.node_parent) == int(depth[1]))
+    elif at in frontiers:
+        h, here = tree.walked, frontiers[at]
+        firsts = [int(np.argmax(h.node == n)) for n in range(tree.num_nodes)]
+        nodes = _first(tree, [here(h.state(first)) for first in firsts])
+    elif at in ("before chance", "after chance"):
+        nodes = _chance_nodes(tree, before=at.startswith("before"))
+    else:
+        places = [*frontiers, "depth 1", "before chance", "after chance"]
+        places += islice(filter(None, tree.node_names), SEARCHED)
+        raise did_you_mean("frontier or public state", at, places)
+    if not len(nodes):
+        raise SubgameError(f"No public state of {tree.game_name} is at the frontier '{at}'.")
+    return nodes
+
+
+def _first(tree: SequenceTree, wanted: Sequence[bool] | NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The wanted nodes that have no wanted ancestor."""
+    passed = np.zeros(tree.num_nodes, dtype=bool)
+    for n in range(1, tree.num_nodes):
+        parent = tree.node_parent[n]
+        passed[n] = passed[parent] or wanted[parent]
+    return np.flatnonzero(np.asarray(wanted) & ~passed)
+
+
+def _chance_nodes(tree: SequenceTree, *, before: bool) -> NDArray[np.int64]:
+    h = tree.walked
+    inner = np.flatnonzero(h.parent >= 0)
+    step = inner[(h.node[inner] != h.node[h.parent[inner]]) & (h.player[h.parent[inner]] == CHANCE)]
+    above, below = h.node[h.parent[step]], h.node[step]
+    seen = np.bincount(tree.node_parent[np.unique(below)], minlength=tree.num_nodes)
+    public = seen[above] > 1  # a deal that nobody can tell from another is no public event
+    wanted = np.zeros(tree.num_nodes, dtype=bool)
+    wanted[above[public] if before else below[public]] = True
+    return _first(tree, wanted)
+
+
+def cut_at_histories(tree: SequenceTree, top: NDArray[np.int64], name: str) -> SequenceSubgame:
+    """The subgame below the histories `top` of a tree; the game is walked from there on."""
+    histories, located = tree.walked, tree.located
+    states = [histories.state(h) for h in top.tolist()]
+    known: tuple[dict[Any, Any], dict[Any, Any]] = ({}, {})
+    """What a player knows -> (the slot's number, a state there, the player's sequence)."""
+    tops = []
+    for h, state in zip(top.tolist(), states, strict=True):
+        mine = []
+        for p in (0, 1):
+            q = int(located[p][h])
+            # By name alone: a terminal history and a decision of one name are one root infoset.
+            key = (state.information_state(p), q)
+            mine.append(known[p].setdefault(key, (len(known[p]), state, q))[0])
+        tops.append(Top(state, float(histories.chance[h]), (mine[0], mine[1])))
+    slots = parts.both(
+        lambda p: [_slot_name(tree, state, p, q) for _, state, q in known[p].values()]
+    )
+    chance = np.zeros((len(slots[0]), len(slots[1])))
+    for item in tops:
+        chance[item.slots] += item.chance
+    form = form_of(walk(histories.game, tops=tops), slots)
+    hangs = parts.both(lambda p: np.array([q for *_, q in known[p].values()], dtype=np.int32))
+    return SequenceSubgame(tree, name, assemble(form), form, top.astype(np.int32), hangs, chance)
+
+
+def _acting(histories: Histories, h: int, p: int) -> tuple[int, int, int]:
+    """Who acts, in which infoset, and `p`'s last sequence: what `knowledge` asks for."""
+    return int(histories.player[h]), int(histories.infoset[h]), int(histories.sequence[p][h])
+
+
+def _slot_name(tree: SequenceTree, state: State, p: int, sequence: int) -> str:
+    name = state.information_state(p)
+    if name is not None:
+        return name
+    side = tree.players[p]
+    i = int(side.infoset_of[sequence])
+    if i < 0:
+        return side.slots[-1 - i]
+    action = side.actions[i][(sequence - side.first[i]) // side.stride[i]]
+    return f"{side.names[i]} · {action}"
+
+
+def _closed_cut(tree: SequenceTree, at: Callable[[State], bool]) -> SequenceSubgame:
+    """A cut by a function of the state: one subgame, checked to be closed."""
+    h, located = tree.walked, tree.located
+    states: list[State] = []
+    inside = np.zeros(len(h), dtype=bool)
+    top = []
+    known: tuple[dict[object, tuple[bool, int]], dict[object, tuple[bool, int]]] = ({}, {})
+    for k in range(len(h)):  # depth first, so the parent's state is already there
+        parent = int(h.parent[k])
+        state = (
+            h.game.new_initial_state() if parent < 0 else states[parent].child(h.labels[h.edge[k]])
+        )
+        states.append(state)
+        inside[k] = parent >= 0 and inside[parent]
+        if not inside[k] and at(state):
+            inside[k] = True
+            top.append(k)
+        for p in (0, 1):
+            token = (knowledge(state, p, *_acting(h, k, p)), int(h.sequence[p][k]))
+            was, first = known[p].setdefault(token, (bool(inside[k]), k))
+            if was != inside[k]:
+                what = _slot_name(tree, state, p, int(located[p][k]))
+                raise SubgameError(
+                    f"The subgame must contain whole infosets: in '{what}' player {p} cannot tell "
+                    f"history '{' '.join(h.path(first))}' from '{' '.join(h.path(k))}', "
+                    "but only one of them is inside."
+                )
+    if not top:
+        raise SubgameError("The function is true at no public state, so there is no subgame.")
+    return cut_at_histories(tree, np.array(top), "forest")
+
+
+def sequence_subgames(tree: PublicTree, at: At | Sequence[Subgame]) -> list[SequenceSubgame]:
+    """The subgames at a frontier of a sequence tree."""
+    whole = sequence_tree(tree)
+    if isinstance(at, Sequence) and at and all(isinstance(each, Subgame) for each in at):
+        found = cut_already(tree, [each for each in at if isinstance(each, Subgame)])
+    else:
+        found = list(cut_sequence_tree(whole, cast(At, at)))
+    out = [each for each in found if isinstance(each, SequenceSubgame)]
+    if len(out) < len(found):
+        raise SubgameError(f"{tree!r} is not a sequence tree; this needs its histories.")
+    return out

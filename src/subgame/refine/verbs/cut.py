@@ -1,0 +1,58 @@
+"""`cut`: the subgames of a tree at a frontier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import cast
+
+from subgame.errors import ArgumentError
+from subgame.refine.ranges.subgames import cut_range_tree
+from subgame.refine.sequence.subgames import cut_sequence_tree
+from subgame.refine.subgame import At, Subgame, cut_already
+from subgame.refine.verbs.kinds import by_kind
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.tree import SequenceTree
+
+
+def cut(tree: PublicTree, at: At) -> list[Subgame]:
+    """The subgames of a tree at a frontier, each ready to be solved.
+
+    `at` is one of
+
+    * a public state, by name or number (``7`` or ``"7"``), or several of them;
+    * a frontier the game names, such as ``"after round 1"`` of Leduc;
+    * ``"depth 2"``: the public states two steps from the root; ``"before chance"`` and
+      ``"after chance"``: right before, or right after, the first public chance event on each path;
+    * a function of a state: the subgame then is everything from the first histories for which it
+      answers true. Refused, naming what leaks, unless closed under augmented infosets.
+
+    Of hold'em trees: ``"root"`` (all of it), ``"after the river"`` or another street's cards, or
+    public states by name.
+
+    >>> import subgame as sg
+    >>> [part.name for part in cut(sg.compile(sg.games.load("kuhn")), "depth 1")]
+    ['p', 'b']
+    """
+    return list(by_kind(tree, partial(cut_sequence_tree, at=at), partial(cut_range_tree, at=at)))
+
+
+def subgames_at(tree: PublicTree, at: At | Sequence[Subgame]) -> list[Subgame]:
+    """The subgames at a frontier, or those that were cut already."""
+    if isinstance(at, Sequence) and at and all(isinstance(each, Subgame) for each in at):
+        return cut_already(tree, [each for each in at if isinstance(each, Subgame)])
+    return cut(tree, cast(At, at))
+
+
+def default_frontier(tree: PublicTree) -> str:
+    """Where a tree is cut if nothing is said: hold'em at its root; other games must be told."""
+    return by_kind(tree, _frontier_is_missing, lambda tree: "root")
+
+
+def _frontier_is_missing(tree: SequenceTree) -> str:
+    frontiers = [] if tree.histories is None else list(tree.histories.game.frontiers())
+    known = ", ".join(repr(name) for name in (*frontiers, "depth 1", "after chance"))
+    raise ArgumentError(
+        "at",
+        f"is missing. Say where the subgames of {tree.game_name} start: {known} or a public state.",
+    )

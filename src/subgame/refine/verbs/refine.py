@@ -1,0 +1,371 @@
+"""`refine`: improve a blueprint in its subgames, safely if the technique is safe."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from subgame.engines.arrays import Floats
+from subgame.engines.factory import engine
+from subgame.errors import SubgameError, brief, did_you_mean
+from subgame.refine.behind import RefineOptions, Solving, Technique, left, solve_gadget
+from subgame.refine.gadgets import Gadget
+from subgame.refine.gadgets import technique as technique_named
+from subgame.refine.report import COLUMNS, compared
+from subgame.refine.subgame import At, Subgame, Trunk, Vector, combine, vector
+from subgame.refine.verbs.cut import subgames_at
+from subgame.show.frames import data_frame
+from subgame.solve.evaluate import Exploitability, expected_value, exploitability
+from subgame.solve.options import check_options, made_of, with_options
+from subgame.tree.parts import both
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.strategy import Strategy
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One subgame refined for one player. Axis: s = root infoset of the opponent."""
+
+    __repr__ = brief
+
+    technique: Gadget
+    subgame: Subgame
+    player: int
+    sigma: Floats  # [q] the player's strategy inside
+    infosets: tuple[str, ...]  # [s]
+    weight: Floats  # [s] pi_{-i}: how often the player and chance bring the opponent there
+    cbv: Floats  # [s] what the opponent could get inside against the blueprint
+    gifts: Floats  # [s]
+    alternatives: Floats  # [s] what the gadget paid for not entering, gifts included
+    values: Floats  # [s] what the opponent can get inside now
+    gap: float | None  # NashConv of the gadget game; None where it is no finite game
+    iterations: int
+    seconds: float
+    stopped: str  # why its solve stopped, see `Result.stopped`
+    rejected: float | None = None
+    """The margin of the strategy that was found, where the blueprint is kept instead of it."""
+
+    @property
+    def margins(self) -> Floats:
+        """[s] CBV + gifts - what the opponent can get now (2017, eq. 1; eq. 2 without gifts)."""
+        return self.cbv + self.gifts - self.values
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """What `COLUMNS` names, for every root infoset."""
+        numbers = self.weight, self.cbv, self.gifts, self.alternatives, self.values, self.margins
+        for name, *row in zip(self.infosets, *(each.tolist() for each in numbers), strict=True):
+            yield self.subgame.name, self.player, name, *row
+
+    @property
+    def margin(self) -> float:
+        """The smallest margin over root infosets that can be reached: the subgame margin."""
+        reached = self.weight > 0
+        return float(self.margins[reached].min()) if reached.any() else 0.0
+
+    @property
+    def bound(self) -> float:
+        """How much more a best response can win in the whole game because of this part, at most.
+
+        No more than the sum of what the opponent gained at each root infoset, weighted by pi_{-i}
+        and by the most that the opponent can reach it with: one, or the range. Gifts are no gain
+        where the technique gives them back safely.
+        """
+        given = self.gifts if self.technique.returns_gifts else 0.0
+        return self._total(np.maximum(self.values - self.cbv - given, 0))
+
+    @property
+    def rounding(self) -> float:
+        """The bound that may be due to rounding: that of numbers, and that of a linear program."""
+        programme = (
+            max(self.gap, 0.0) if self.gap is not None and self.stopped == "optimal" else 0.0
+        )
+        sizes = np.abs(self.cbv) + np.abs(self.values) + self.subgame.largest_payoff
+        return programme + self.subgame.tree.precision * self._total(sizes)
+
+    def _total(self, values: Floats) -> float:
+        """Values of all root infosets, in units of the whole game."""
+        return float((values * self.weight) @ self.subgame.most(1 - self.player))
+
+
+@dataclass(frozen=True, eq=False)
+class Refinement:
+    """A blueprint with refined subgames, and the account of it."""
+
+    game: str
+    technique: Gadget
+    schedule: str
+    strategy: Strategy
+    parts: tuple[Part, ...]
+    before: Exploitability
+    after: Exploitability
+    seconds: float
+
+    @property
+    def margin(self) -> float:
+        """The smallest margin of all parts."""
+        return min((part.margin for part in self.parts), default=0.0)
+
+    @property
+    def bound(self) -> float:
+        """What `after` can exceed `before` by, by the margins alone, as the mean of both seats."""
+        return sum(self.bound_per_seat) / 2
+
+    @property
+    def bound_per_seat(self) -> tuple[float, float]:
+        """The same for each seat."""
+        return both(lambda p: sum((part.bound for part in self.parts if part.player == p), 0.0))
+
+    @property
+    def kept(self) -> tuple[Part, ...]:
+        """The parts that keep the blueprint, because what was found is not shown to be as good."""
+        return tuple(part for part in self.parts if part.rejected is not None)
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether a best response wins more than before, beyond rounding, from some player."""
+        return any(
+            after > before + sum(part.rounding for part in self.parts if part.player == p)
+            for p, (before, after) in enumerate(
+                zip(self.before.per_seat, self.after.per_seat, strict=True)
+            )
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per root infoset: what `text` shows."""
+        return [dict(zip(COLUMNS, row, strict=True)) for part in self.parts for row in part.rows()]
+
+    def text(self, limit: int = 60) -> str:
+        """What was promised and kept at every root infoset, as text."""
+        from subgame.refine.report import as_text
+
+        return as_text(self, limit)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The margin of every root infoset as bars; below zero is where safety would be lost."""
+        from subgame.refine.report import draw
+
+        return draw(self, ax)
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame with a line per root infoset, as `rows`."""
+        return data_frame(self.rows())
+
+    def _repr_html_(self) -> str:
+        """Exploitability before and after, and the margins, for notebooks."""
+        from subgame.refine.report import as_html
+
+        return as_html(self)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields that ``subgame refine --json`` prints."""
+        rows = self.rows()
+        many = len({(row["subgame"], row["player"]) for row in rows}) > 1
+
+        names = [f"{r['subgame']} | {r['infoset']}" if many else r["infoset"] for r in rows]
+        if len(set(names)) < len(names):  # both players' root infosets are called the same
+            names = [f"player {1 - r['player']}: {n}" for r, n in zip(rows, names, strict=True)]
+
+        def column(key: str) -> dict[str, float]:
+            return {name: row[key] for name, row in zip(names, rows, strict=True)}
+
+        inside = [part.subgame.shown(self.strategy, part.player) for part in self.parts]
+        return {
+            "game": self.game,
+            "technique": self.technique.name,
+            "schedule": self.schedule,
+            "strategy": {name: row for shown in inside for name, row in shown.items()},
+            "margins": column("margin"),
+            "alternatives": column("alternative"),
+            "gifts": column("gift"),
+            **compared(self.before, self.after),
+            "bound": self.bound,
+            "kept": [{"subgame": part.subgame.name, "player": part.player} for part in self.kept],
+            "seconds": self.seconds,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"<Refinement of {self.game} by {self.technique.name} in {len(self.parts)} parts: "
+            f"exploitability {float(self.before):.4g} -> {float(self.after):.4g}>"
+        )
+
+
+@with_options(RefineOptions)
+def refine(
+    tree: PublicTree,
+    blueprint: Strategy,
+    *,
+    at: At | Sequence[Subgame],
+    technique: Gadget | str = "resolve",
+    player: int | None = None,
+    estimate: Strategy | None = None,
+    alternatives: Mapping[str, Vector] | Vector | None = None,
+    uncertainty: Mapping[str, Vector] | Vector | float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    allow_worse: bool = False,
+    **options: Unpack[RefineOptions],
+) -> Refinement:
+    """Re-solve the subgames of a blueprint, each on its own, and put the results together.
+
+    `at` is a frontier (see `subgame.cut`) or the subgames that `cut` gave. For each of them and
+    for each player (or `player` alone) the technique's gadget game is solved by `schedule` until
+    `iterations` per gadget, `seconds` in all, or a certified `gap`; 1,000 iterations if none is
+    given. `RefineOptions` explains these and `device`. Each subgame is solved as if it were the
+    only one: playing the result is playing whatever subgame is reached. Ctrl-C keeps the blueprint
+    in what is not solved yet.
+
+    Estimates come from `estimate`, a strategy whose opponent's value in the subgame is taken (a
+    best response found in an abstraction, or the last CFR iterate; by default the blueprint
+    itself), or from `alternatives`, numbers per root infoset of the opponent in the paper's
+    normalised units (for several subgames a mapping from subgame to them). `uncertainty` is the
+    standard deviation of the distributional techniques, by default the distance between the
+    estimate and the blueprint's CBV.
+
+    After a safe technique (`Gadget.is_safe`; with `alternatives` none is) a best response wins no
+    more than before, however short the solve: what is not shown to be as good as the blueprint is
+    not played, see `_safe_parts`. `Refinement.kept` says where. With `allow_worse` all that was
+    found is played. After other techniques nothing is guaranteed; compare `before` and `after`.
+
+    >>> import subgame as sg
+    >>> tree = sg.compile(sg.games.load("coin-toss"))
+    >>> blueprint = sg.Strategy.published(tree, "paper")
+    >>> refined = sg.refine(tree, blueprint, at="Play", technique=sg.Maxmargin(), schedule="lp")
+    >>> {action: round(p, 6) for action, p in refined.strategy["Play"].items()}
+    {'Heads': 0.625, 'Tails': 0.375, 'Forfeit': 0.0}
+    """
+    began = time.perf_counter()
+    check_options(refine, options)
+    gadget, solving = technique_named(technique), made_of(Solving, options)
+    device = solving.device
+    before = exploitability(tree, blueprint, device=device)
+    if player is not None and player not in (0, 1):
+        raise SubgameError(f"A player is 0 or 1, not {player}.")
+    if estimate is not None:
+        expected_value(tree, estimate, device=device)  # refuses a strategy of another tree
+    subgames = subgames_at(tree, at)
+    jobs = [
+        (subgame, p)
+        for p in ((0, 1) if player is None else (player,))
+        for subgame in subgames
+        if subgame.tree.players[p].names
+    ]
+    how, tell = solving.technique(gadget, tree, len(jobs)), progress or (lambda done, of: None)
+    trunks: dict[int, Trunk] = {}
+    parts = []
+    for done, (subgame, p) in enumerate(jobs):
+        tell(done, len(jobs))
+        if 1 - p not in trunks:
+            trunks[1 - p] = Trunk(blueprint, 1 - p, estimate, device)
+        payoff = _pick(alternatives, subgame, "alternative payoff", 1 - p, jobs)
+        spread = _pick(uncertainty, subgame, "uncertainty", 1 - p, jobs)
+        if spread is not None and (spread < 0).any():
+            raise SubgameError(f"The uncertainty must be at least 0, not {spread.min():g}.")
+        parts.append(_refine_one(trunks[1 - p], subgame, how, payoff, spread))
+        if parts[-1].stopped == "interrupted":  # Ctrl-C: what is left keeps the blueprint
+            break
+    tell(len(jobs), len(jobs))
+    if gadget.is_safe and alternatives is None and not allow_worse:
+        parts = _safe_parts(blueprint, parts, before, device)
+    strategy = _combined(blueprint, parts)
+    return Refinement(
+        game=tree.game_name,
+        technique=gadget,
+        schedule=str(how.schedule),
+        strategy=strategy,
+        parts=tuple(parts),
+        before=before,
+        after=exploitability(tree, strategy, device=device),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _combined(blueprint: Strategy, parts: Sequence[Part]) -> Strategy:
+    return combine(blueprint, ((part.subgame, part.player, part.sigma) for part in parts))
+
+
+def _safe_parts(
+    blueprint: Strategy, parts: list[Part], before: Exploitability, device: str | None
+) -> list[Part]:
+    """The parts with the blueprint kept wherever it is not shown that nothing is lost.
+
+    A part whose bound is 0 loses nothing, whatever is played in the other subgames (Burch et al.
+    2014, Theorem 1; Brown & Sandholm 2017, Theorem 1). Of the others, as many as possible with the
+    smallest bounds are played, as long as the whole strategy, evaluated exactly, loses no more than
+    the blueprint.
+    """
+    out = list(parts)
+    for p in (0, 1):
+        mine = [k for k, part in enumerate(parts) if part.player == p]
+        doubtful = [k for k in mine if parts[k].bound > parts[k].rounding]
+        doubtful.sort(key=lambda k: parts[k].bound)
+        slack = sum(parts[k].rounding for k in mine)
+        count = len(doubtful)
+        while doubtful[:count]:
+            played = [parts[k] for k in mine if k not in doubtful[count:]]
+            after = exploitability(blueprint.tree, _combined(blueprint, played), device=device)
+            if after.per_seat[p] <= before.per_seat[p] + slack:
+                break
+            count //= 2
+        for k in doubtful[count:]:
+            part = parts[k]
+            sigma = part.subgame.restrict(blueprint, p)
+            out[k] = replace(part, sigma=sigma, values=part.cbv, rejected=part.margin)
+    return out
+
+
+def _pick(given: Any, subgame: Subgame, what: str, o: int, jobs: list[Any]) -> Floats | None:
+    """The user's vector for one subgame, from whatever shape it was given in."""
+    if given is None:
+        return None
+    if np.isscalar(given) and not isinstance(given, str):
+        return vector(subgame, o, np.full(len(subgame.tree.players[o].slots), given), what)
+    names = {job[0].name for job in jobs}
+    if isinstance(given, Mapping) and subgame.name in given:
+        for name in given:
+            if name not in names:
+                raise did_you_mean("subgame", str(name), names)
+        given = given[subgame.name]
+    elif len(names) > 1:
+        raise SubgameError(
+            f"There are several subgames: give the {what} as a mapping from subgame to numbers; "
+            f"'{subgame.name}' is missing."
+        )
+    return vector(subgame, o, given, what)
+
+
+def _refine_one(
+    trunk: Trunk,
+    subgame: Subgame,
+    how: Technique,
+    alternatives: Floats | None,
+    uncertainty: Floats | None,
+) -> Part:
+    """Solve one subgame behind its gadget, and measure what it leaves the opponent."""
+    o = trunk.opponent
+    inputs, gifts = trunk.inputs(subgame, how.gadget, alternatives, uncertainty)
+    played, solved = [subgame.restrict(trunk.blueprint, 1 - o)] * 2, None
+    if (inputs.weight > 0).any():  # otherwise we never come here: the blueprint may stay
+        solved = solve_gadget(how, subgame, inputs, trunk.device)
+        played = list(solved.sigma)
+    result = solved and solved.result
+    return Part(
+        technique=how.gadget,
+        subgame=subgame,
+        player=1 - o,
+        sigma=played[1 - o],
+        infosets=tuple(subgame.tree.players[o].slots),
+        weight=inputs.weight,
+        cbv=inputs.cbv,
+        gifts=gifts,
+        alternatives=inputs.alternative,
+        values=left(engine(subgame.tree, device=trunk.device), inputs, played),
+        gap=2 * float(result.exploitability) if result and how.gadget.is_finite else None,
+        iterations=result.iterations if result else 0,
+        seconds=result.seconds if result else 0.0,
+        stopped=result.stopped if result else "never reached",
+    )
