@@ -12,14 +12,17 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.holdem.rules import Bet, Betting
+from subgame.lazy import np
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
 TINY = 1e-9
 """Sizes closer than this are equal."""
 
