@@ -25,7 +25,6 @@ from threading import RLock
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from subgame.engines.numba.first_use import LOGGER, NO_CACHE, private_folder, tell
 from subgame.errors import SubgameError
@@ -109,7 +108,7 @@ class Kind:
         return cls._known.setdefault(parts, cls(parts))
 
 
-def _address(item: NDArray[Any]) -> int:
+def _address(item: Any) -> int:
     """Where an array begins. NumPy's own answer takes three times as long."""
     try:
         return ctypes.addressof(ctypes.c_char.from_buffer(item))
@@ -203,15 +202,10 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-SETTINGS = ("OPT", "CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "LOOP_VECTORIZE", "SLP_VECTORIZE")
-SETTINGS += ("LLVM_REFPRUNE_PASS", "LLVM_REFPRUNE_FLAGS", "INTEL_SVML", "DISABLE_INTEL_SVML")
-SETTINGS += (
-    "BOUNDSCHECK",
-    "DEBUGINFO",
-    "DEBUG",
-    "FULL_TRACEBACKS",
-    "DISABLE_JIT",
-    "USE_PASS_MANAGER",
+SETTINGS = (
+    *("OPT", "CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "LOOP_VECTORIZE", "SLP_VECTORIZE"),
+    *("LLVM_REFPRUNE_PASS", "LLVM_REFPRUNE_FLAGS", "INTEL_SVML", "DISABLE_INTEL_SVML"),
+    *("BOUNDSCHECK", "DEBUGINFO", "DEBUG", "FULL_TRACEBACKS", "DISABLE_JIT", "USE_PASS_MANAGER"),
 )
 """The variables NUMBA_... that change machine code."""
 
