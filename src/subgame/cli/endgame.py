@@ -306,7 +306,7 @@ def solve_spot(
         state, meter.pot = keeping.save == "state", float(game.start().pot)
         with only_writer(keeping.checkpoint):
             run, limits = begin(tree, how.schedule, resume=resume, target=target, **options)
-            run.about = about(tree)
+            run.about = about(tree) if keeping.checkpoint else {}
             result = complete(run, limits, keeping.checkpoint, meter.step, keep=state)
         meter.update("Computing EV and equity")
         solved = Endgame.of(result.strategy, how.threads, how.device)
