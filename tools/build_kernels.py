@@ -7,7 +7,7 @@ refines hold'em and sequence trees, and ``FOLDER/sources``, the hash of the sour
 not be of the builder's architecture.
 
 The build hook (`hatch_build.py`) puts the folder into the wheel as
-`subgame/engines/numba/shipped`. `native.TARGETS` says which processors run which code. It takes three
+`subgame/engines/numba/shipped`. `native.TARGETS` says which processors run which code. It takes two
 minutes of one core.
 """
 

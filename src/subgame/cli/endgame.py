@@ -22,8 +22,8 @@ from subgame.cli.arguments import (
 from subgame.cli.checks import check_device, check_least
 from subgame.cli.common import SAVED, check_spot, finish, save_files
 from subgame.cli.endgame_options import Keeping, Looking
+from subgame.cli.grouping import grouped
 from subgame.cli.line import Line
-from subgame.cli.options import grouped
 from subgame.cli.progress import Meter, check_range_schedule, load_kernels, range_memory
 from subgame.cli.spot import Spot
 from subgame.errors import SubgameError, human_bytes

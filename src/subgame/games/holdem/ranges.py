@@ -315,7 +315,9 @@ def class_names(deck: Deck) -> list[str]:
 
 def _class_name(deck: Deck, row: int, column: int) -> str:
     high, low = max(row, column), min(row, column)
-    return deck.ranks[high] + deck.ranks[low] + ("s" if row > column else "o" if row < column else "")
+    return (
+        deck.ranks[high] + deck.ranks[low] + ("s" if row > column else "o" if row < column else "")
+    )
 
 
 def class_at(deck: Deck, row: int, column: int) -> tuple[str, npt.NDArray[np.int64]]:
