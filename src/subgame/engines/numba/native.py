@@ -283,21 +283,26 @@ def shipped(kernel: Kernel, kind: Any) -> bytes | None:
 
 
 # Files ---------------------------------------------------------------------------------------
-def _folders() -> Iterator[Path]:
-    """Where kernels are kept: where Numba keeps its own, as far as that can be known."""
+def _folders(*, private: bool = False) -> Iterator[Path]:
+    """Where kernels are kept: where Numba keeps its own, as far as that can be known.
+
+    The last is the private folder, if it is there and asked for.
+    """
     given = os.environ.get("NUMBA_CACHE_DIR")
     if given:
         yield Path(given)
-        return
-    yield HERE / "__pycache__"
-    with contextlib.suppress(RuntimeError):  # no home folder
-        yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "subgame"
+    else:
+        yield HERE / "__pycache__"
+        with contextlib.suppress(RuntimeError):  # no home folder
+            yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "subgame"
+    last = private_folder(make=False) if private else None
+    if last is not None:
+        yield last
 
 
 def _read(name: str) -> bytes | None:
     """The object code in a file; None where there is none, or not what was written."""
-    private = private_folder(make=False)
-    for folder in (*_folders(), *([private] if private else [])):
+    for folder in _folders(private=True):
         with contextlib.suppress(OSError):
             found = (folder / name).read_bytes()
             code = found[CHECKSUM:]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,9 @@ from subgame.engines.numba.native import Kernel, Packed
 from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.deal import padded
 from subgame.tree.ranges.tree import RangeTree
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 Ints = NDArray[np.int64]
 Numbers = NDArray[Any]  # float32 or float64
@@ -101,6 +103,8 @@ class Workers:
         work = self.workspace(dtype)
         work.team.counters[:] = 0
         if self._pool is None and self.threads > 1:
+            from concurrent.futures import ThreadPoolExecutor
+
             self._pool = ThreadPoolExecutor(self.threads - 1)
         jobs = [
             self._pool.submit(kernel, *self.arrays, *args, work.given(k, rows))
