@@ -76,20 +76,6 @@ class Packed:
         self.item, self.slots = item, array("q")
         self.kind = Kind.of(_put(item, self.slots))
 
-    @classmethod
-    def of_arrays(cls, arrays: tuple[Any, ...], more: Packed, kind: Kind) -> Packed:
-        """Flat arrays, then the items of `more`, whose `kind` is known.
-
-        It is for what is packed on every call, without the checks of others.
-        """
-        made, slots = cls.__new__(cls), array("q")
-        made.item, made.kind, made.slots = (*arrays, *more.item), kind, slots
-        for one in arrays:
-            slots.append(_address(one))
-            slots.append(len(one))
-        slots.extend(more.slots)
-        return made
-
 
 class Kind:
     """What the type of a packed argument follows from; there is one of each, compared by identity.

@@ -98,9 +98,7 @@ class NumbaSequenceEngine(EngineBase):
     def _calls(self) -> _Calls:
         """The kernels with the arrays of this tree."""
         after = len(Regrets._fields)
-        one, two = (
-            (_FLOATS, _FLOATS, _FLOATS, *tuple(self.works[p])[after:]) for p in (0, 1)
-        )
+        one, two = ((_FLOATS, _FLOATS, _FLOATS, *tuple(self.works[p])[after:]) for p in (0, 1))
         plexes, ends, rates = self.plexes, self.terminals, (_FLOATS, _FLOATS)
         works = tuple(map(tuple, self.works))
         rest = (_FLOATS, _INTEGER, *4 * (_FLOATS,))
