@@ -14,6 +14,7 @@ learns on them. What was drawn does not depend on the device, nor on how many pr
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -28,7 +29,7 @@ from subgame.blueprints.cards import CardBuckets
 from subgame.blueprints.recipe import Recipe
 from subgame.engines.arrays import Array
 from subgame.engines.sampled import Sweeps
-from subgame.errors import ArgumentError, SubgameError
+from subgame.errors import ArgumentError, SubgameError, reading, unreadable
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.isomorphism import count_classes, hand_permutations
 from subgame.memory import Allowance
@@ -172,17 +173,24 @@ class Trainer:
         head, arrays = read_tensors(path, WANTED)
         if head.get("format") != FORMAT:
             raise SubgameError(f"{path} is not {WANTED}.")
-        own = Recipe.of(json.loads(head["recipe"]))
+        with reading(path, WANTED):
+            own = Recipe.of(json.loads(head["recipe"]))
+            cards = CardBuckets.of_recipe(own.game.deck, own.buckets, arrays)
+            iterations, seconds = int(head["iterations"]), float(head["seconds"])
+            tables = [np.asarray(arrays[name], np.float32) for name in ("regret", "average")]
+            if iterations < 0 or not 0 <= seconds < math.inf:
+                raise ValueError
         if recipe is not None and _essence(recipe) != _essence(own):
             raise SubgameError(
                 f"{path} is a checkpoint of another recipe ('{own.name}', bets {own.bets}); only "
                 "iterations, hours and prune may change."
             )
-        cards = CardBuckets.of_recipe(own.game.deck, own.buckets, arrays)
         made = cls(recipe or own, cards=cards, **options)
-        for name in ("regret", "average"):
-            getattr(made, name)[:] = made._put(np.asarray(arrays[name]))
-        made.iterations, made.seconds = int(head["iterations"]), float(head["seconds"])
+        for into, table in zip((made.regret, made.average), tables, strict=True):
+            if tuple(into.shape) != table.shape or not np.all(np.isfinite(table)):
+                raise unreadable(path, "is damaged", WANTED)
+            into[:] = made._put(table)
+        made.iterations, made.seconds = iterations, seconds
         return made
 
 
