@@ -16,13 +16,15 @@ import typer
 from subgame.cli.arguments import GameArgument, MemoryOption, opt
 from subgame.cli.checks import check_least, check_player, check_readable, check_saved
 from subgame.cli.common import SAVED, emit, finish, load_game, save_files, stdout
+from subgame.cli.grouping import grouped
 from subgame.cli.limit_view import Found, show
 from subgame.cli.line import Line
-from subgame.cli.options import Given, Output, PlayerOption, Stop, check_exact, grouped
+from subgame.cli.options import Given, Output, PlayerOption, Stop, check_exact
 from subgame.cli.progress import Meter, compiled, warm_up
 from subgame.cli.refine import places
 from subgame.cli.refine_view import not_saved
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
+from subgame.solve.limits import check_seed
 from subgame.solve.schedule import NAMED, parse
 
 if TYPE_CHECKING:
@@ -182,7 +184,7 @@ def limit_command(
     where.check()
     leaves.check(where)
     _check_schedule(schedule, stop)
-    check_least("seed", given.seed, 0)
+    check_seed(given.seed)
     check_saved("--out", output.out)
     began, network = time.perf_counter(), leaves.network
     rules = load_game(game)

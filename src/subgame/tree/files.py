@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -119,12 +118,15 @@ def replacing(path: str | Path) -> Iterator[Path]:
     same file: each has its own new file, and the last one to finish wins. All errors of the file
     system become one sentence.
 
+    >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> with replacing(folder / "a.txt") as new:
     ...     _ = new.write_text("done")
     >>> [file.name for file in folder.iterdir()]
     ['a.txt']
     """
+    import tempfile
+
     from safetensors import SafetensorError
 
     path, new = Path(path), None
@@ -151,6 +153,8 @@ def rescue(path: str | Path, write: Callable[[Path], object]) -> str:
     Returns what went wrong, and where the file is now; "" if nothing did. Nothing is raised for a
     full disk, so that what was computed is not lost.
     """
+    import tempfile
+
     path = Path(path)
     try:
         write(path)
@@ -194,7 +198,7 @@ def read_tensors(
             size = int.from_bytes(file.read(8), "little")
             if not 0 < size <= min(path.stat().st_size - 8, HEADER):
                 raise ValueError
-            header = json.loads(file.read(size))
+            header = json.loads(file.read(size).decode())  # bytes could be UTF-16
         meta = header.pop("__metadata__", {})
         out: dict[str, NDArray[Any]] = {}
         for name, info in header.items():
@@ -213,3 +217,14 @@ def read_tensors(
     except DAMAGED:
         why = "is not a safetensors file, or was cut short"
         raise unreadable(path, why, wanted) from None
+
+
+def check_finite(
+    path: str | Path, tensors: Mapping[str, NDArray[Any]], wanted: str = "a file saved by subgame"
+) -> None:
+    """Raise an error if a number of a file is not finite: it is damaged."""
+    for name, values in tensors.items():
+        ends = (values.min(), values.max()) if values.size else ()
+        if not np.all(np.isfinite(ends)):
+            why = f"is damaged (the numbers '{name}' are not all finite)"
+            raise unreadable(path, why, wanted)
