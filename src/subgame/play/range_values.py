@@ -190,7 +190,7 @@ class BlueprintValues:
             "child": np.array(child),
             "stake": np.array(stake),
         }
-        cut = BettingArrays.restored({name: stored[name] for name in STORED})
+        cut = BettingArrays.completed({name: stored[name] for name in STORED})
         own = len(self.table) - 2 * size + (-1 - whole) * size
         cell = np.where(whole < 0, own, self.flat.cell[whole])
         made = flat(cut, cell, np.append(self.flat.counts, size))
