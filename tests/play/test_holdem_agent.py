@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,11 +24,12 @@ from subgame.play.hunl import agent as holdem_agent
 from subgame.play.hunl import plans, preflop_values
 from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.hunl.plans import EarlyState, Request
-from subgame.play.hunl.rollouts import StreetPlan, solve_street
+from subgame.play.hunl.street import LeafEvaluator, LimitedStreet, StreetPlan, solve_street
 from subgame.play.hunl.turn import TurnSolver
 from subgame.play.named import AgentOptions, named_agents
 from subgame.refine.live import Live
 from subgame.refine.ranges.reached import ReachedRanges
+from subgame.solve.solver import Limits
 
 
 class HandMade:
@@ -231,9 +231,9 @@ def test_a_single_valued_flop_is_solved_once_for_both_seats(
     """With one value of a state nobody chooses; with several, or other ranges, it is another."""
     solved: list[int] = []
 
-    def counted(*args: Any) -> StreetPlan:
-        solved.append(args[3])
-        return solve_street(*args)
+    def counted(at: LimitedStreet, evaluator: LeafEvaluator, limits: Limits) -> StreetPlan:
+        solved.append(at.player)
+        return solve_street(at, evaluator, limits)
 
     monkeypatch.setattr(plans, "solve_street", counted)
     line = [(1, "c"), (0, "c"), (-1, "Jh9sTs")]

@@ -20,6 +20,7 @@ from subgame.play.hunl.below import Continuation, more_of_each
 from subgame.play.hunl.preflop import _leaf, solve_before_flop
 from subgame.play.hunl.preflop_responses import SOLVED, self_generated
 from subgame.play.hunl.preflop_values import PreflopSums, PreflopValues, draw, trainer_of
+from subgame.play.hunl.street import LimitedStreet
 from subgame.play.named import known_strategy
 from subgame.refine.continuations import Continuations, biased
 from subgame.refine.limit import Limit
@@ -64,7 +65,8 @@ def check_as_with_exact_values(
     """Solve both ways for 40 iterations, and compare."""
     start, player = ReachedRanges.start(FLOP.game), 1 - offered.player
     limits = Limits(40)
-    plan = solve_before_flop(table, start, start.betting, player, limits, len(offered))
+    at = LimitedStreet(table.blueprint, start, start.betting, player)
+    plan = solve_before_flop(table, at, limits, len(offered))
     assert plan.iterations == 40
     limit = limited_ranges(tree, Limit(blueprint, "before the flop", player, offered))
     assert isinstance(limit, RangeLimit)
@@ -116,7 +118,8 @@ def test_responses_win_what_a_best_response_wins(
         """What best responses win from the solutions of a table; mean of both seats, mbb/h."""
         won = []
         for o in (0, 1):
-            plan = solve_before_flop(table, start, start.betting, 1 - o, Limits(SOLVED))
+            at = LimitedStreet(blueprint, start, start.betting, 1 - o)
+            plan = solve_before_flop(table, at, Limits(SOLVED))
             probs = np.array(strategy.probs[1 - o])
             for state in grow_street(FLOP.game, start.betting).states[1 - o]:
                 here = replace(start, betting=state)
@@ -145,7 +148,8 @@ def test_an_off_tree_bet_is_answered_better_than_by_translation(
     larger = range_tree(sg.compile(game, merge="boards"))
     heard = sg.translate(larger, strategy, "deterministic-pseudo-harmonic")
     start = ReachedRanges.start(game)
-    plan = solve_before_flop(table, start, blueprint.game.start(), 0, Limits(200))
+    at = LimitedStreet(blueprint, start, blueprint.game.start(), 0)
+    plan = solve_before_flop(table, at, Limits(200))
     here = start.after("r200")
     planned, cells = plan.rows[here.betting.history], here.cells(larger)
     assert cells is not None

@@ -38,10 +38,6 @@ class Sums(NamedTuple):
     won: float
     reach: float
 
-    def __add__(self, other: object) -> Sums:
-        assert isinstance(other, Sums)
-        return Sums(self.won + other.won, self.reach + other.reach)
-
     @property
     def mean(self) -> float:
         """What player 0 wins on average, in chips."""
@@ -100,7 +96,7 @@ class BlueprintValues:
         """Sums over whole boards; `ranges` are [hand] the reach of each player."""
         real, abstract = at.real, at.waiting
         decision = None if abstract is None else self.blueprint.find(abstract)
-        total = Sums(0.0, 0.0)
+        total_won = total_reach = 0.0
         for board in boards:
             hands, order = self._hands(board)
             zero, one = (np.ascontiguousarray(each[order], np.float32) for each in ranges)
@@ -120,8 +116,8 @@ class BlueprintValues:
                     end = end.child("c")
                 add_showdown(one, np.float32(end.at_stake), hands, cards, paid)
                 won = float(zero.astype(np.float64) @ paid)
-            total += Sums(won, reach)
-        return total
+            total_won, total_reach = total_won + won, total_reach + reach
+        return Sums(total_won, total_reach)
 
     def _swept(
         self,
@@ -194,7 +190,7 @@ class BlueprintValues:
             "child": np.array(child),
             "stake": np.array(stake),
         }
-        cut = BettingArrays.restored({name: stored[name] for name in STORED})
+        cut = BettingArrays.completed({name: stored[name] for name in STORED})
         own = len(self.table) - 2 * size + (-1 - whole) * size
         cell = np.where(whole < 0, own, self.flat.cell[whole])
         made = flat(cut, cell, np.append(self.flat.counts, size))

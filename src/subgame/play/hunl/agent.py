@@ -42,7 +42,7 @@ class HoldemAgent(SearchAgent):
     the most probable one.
 
     With sizes for `limited` streets before it are solved, too, to a depth limit at their end
-    (`subgame.play.hunl.rollouts`); the blueprint must then be a `StoredBlueprint`. With sizes
+    (`subgame.play.hunl.street`); the blueprint must then be a `StoredBlueprint`. With sizes
     before the flop among them, an off-tree bet there is answered by solving the rest of that round
     (`subgame.play.hunl.preflop`). `DepthOptions` say where values come from.
 

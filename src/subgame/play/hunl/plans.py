@@ -1,7 +1,7 @@
 """Streets of whole hold'em that an agent solves to their end, with values at a depth limit there.
 
 Brown, Sandholm & Amos 2018, Sec. 6. The flop ends in values of rollouts or of a network
-(`subgame.play.hunl.rollouts`), the betting before it in values of a table
+(`subgame.play.hunl.street`), the betting before it in values of a table
 (`subgame.play.hunl.preflop`).
 """
 
@@ -23,10 +23,11 @@ from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.sizes import STREETS
 from subgame.play.hunl.below import CHOICES
-from subgame.play.hunl.flop_network import FlopNetwork
+from subgame.play.hunl.flop_network import FlopNetwork, NetworkValues
 from subgame.play.hunl.preflop import solve_before_flop
 from subgame.play.hunl.preflop_values import PreflopValues
-from subgame.play.hunl.rollouts import StreetPlan, solve_street
+from subgame.play.hunl.rollouts import Rollouts
+from subgame.play.hunl.street import LeafEvaluator, LimitedStreet, StreetPlan, solve_street
 from subgame.refine.live import Clock, Rows, Search
 from subgame.refine.ranges.reached import ReachedRanges
 
@@ -143,12 +144,16 @@ class StreetPlanner:
         self, here: ReachedRanges, abstract: Betting | None, request: Request
     ) -> StreetPlan:
         limits = request.search.limits(request.clock.left)
-        how = here, abstract, request.seat, limits
-        street = here.betting.street
+        at = LimitedStreet(self.blueprint, here, abstract, request.seat)
+        street, choices = here.betting.street, self.choices
         if street == 0 and self.table is not None:
-            return solve_before_flop(self.table, *how, 1 if self.choices == 1 else None)
-        network = self.network if street == 1 else None
-        return solve_street(self.blueprint, *how, self.choices, network)
+            return solve_before_flop(self.table, at, limits, 1 if choices == 1 else None)
+        evaluator: LeafEvaluator
+        if street == 1 and self.network is not None:
+            evaluator = NetworkValues(at, self.network, choices)
+        else:
+            evaluator = Rollouts(at, choices)
+        return solve_street(at, evaluator, limits)
 
 
 def with_bet(game: Holdem, betting: Betting, made: str | None) -> Holdem:

@@ -10,10 +10,10 @@ so both sides are compared by fractions of their own pots:
   taken for the last of them;
 * our own bets are made in the same fraction of the real pot: the nearest there is, all-in for
   all-in, a call where nobody can raise any more;
-* where the hand in mind does not wait for the player who really acts (a raise taken for a call has
-  ended the round there; an all-in that was none is called), the player checks and calls;
-* where the next cards are dealt while the round in mind is still open (we meant to raise where
-  nobody really can any more), the opponent is taken to call there.
+* where the abstract betting does not wait for the player who really acts (a raise taken for a call
+  has ended the round there; an all-in that was none is called), the player checks and calls;
+* where the next cards are dealt while the abstract round is still open (we raised where nobody
+  really can any more), the opponent is taken to call there.
 """
 
 from __future__ import annotations
