@@ -64,13 +64,14 @@ bench: venv ## our speed beside OpenSpiel's and LiteEFG's
 docs: $(DOCS) ## the documentation site, strictly, in build/site
 	@$(BIN)/python docs/site/build.py
 
-$(PACKING):
-	@$(PYTHON) -m venv build/packing
-	@$(PACKING) -m pip install --quiet --disable-pip-version-check build twine
+$(PACKING): pyproject.toml constraints.txt
+	@$(PYTHON) -m venv --clear build/packing
+	@$(PACKING) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+	    --editable . build twine hatchling hatch-fancy-pypi-readme
 
-dist: $(PACKING) ## sdist and wheel, checked, in dist
+dist: $(PACKING) ## sdist and wheel, with object code of the kernels, checked, in dist
 	rm -rf dist
-	$(PACKING) -m build
+	SUBGAME_KERNELS=require $(PACKING) -m build --no-isolation
 	$(PACKING) -m twine check --strict dist/*
 
 smoke: dist ## wheel and sdist, installed into empty environments and used

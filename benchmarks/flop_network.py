@@ -30,8 +30,9 @@ from subgame.games.holdem import hunl
 from subgame.papers.report import commit, machine
 from subgame.play.agent import Event
 from subgame.play.hunl import rollouts
-from subgame.play.hunl.agent import FLOP, HoldemAgent
+from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.hunl.flop_network import FlopNetwork, flop_pairs
+from subgame.play.hunl.plans import FLOP
 from subgame.play.hunl.rollouts import ROLLING, SCHEDULE, RolloutLeaves, _Solving
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits, Run, drive
@@ -76,9 +77,9 @@ def spot(blueprint: StoredBlueprint, line: str, seat: int, flop: tuple[int, ...]
         agent.observe(Event(here.player, action))
         here = here.child(action)
     agent.observe(Event(-1, game.deck.name(flop)))
-    early, _ = agent._follow()
-    assert agent.limited is not None
-    return Seeded(blueprint, replace(early.reached, game=agent.limited), early.mind, seat)
+    state, _ = agent.early.follow(agent.line, agent.request())
+    assert agent.planner is not None
+    return Seeded(blueprint, replace(state.reached, game=agent.planner.game), state.abstract, seat)
 
 
 def solution(here: Seeded, leaves: RolloutLeaves) -> tuple[StreetEngine, list[Any]]:

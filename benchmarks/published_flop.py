@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import subgame as sg
+from subgame.spots.endgame import Endgame
 
 OOP = (
     "88+,A8s+,A5s-A2s:0.5,AJo+,ATo:0.75,K9s+,KQo,KJo:0.75,KTo:0.25,Q9s+,QJo:0.5,J8s+,JTo:0.25,T8s+,"
@@ -53,7 +54,7 @@ def measured(rake: tuple[float, float], want: tuple[float, float], device: str) 
     return {
         "rake": list(rake),
         "want": list(want),
-        "ev": list(sg.Endgame.of(found.strategy).ev),
+        "ev": list(Endgame.of(found.strategy).ev),
         "gap": float(found.exploitability),
         "iterations": found.iterations,
         "seconds": solved - compiled,

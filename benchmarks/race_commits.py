@@ -39,7 +39,8 @@ def cpu_seconds(run: Any, count: int) -> float:
 
 def to_targets(made: Callable[[], Any], spot: Any) -> dict[str, list[Any]]:
     """Iterations to each target, and CPU seconds of so many in a run of their own."""
-    run, reached = made(), {}
+    run = made()
+    reached: dict[str, int] = {}
     while run.iteration < spot.most and len(reached) < len(TARGETS):
         run.advance(STEP)
         gap = float(run.measure()) / spot.pot * 100

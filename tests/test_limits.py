@@ -98,7 +98,7 @@ def test_a_refusal_asks_whether_the_game_ends(
     with pytest.raises(MemoryLimitError, match=r"more than 200 moves was found: does the game"):
         sg.compile(rules)
     monkeypatch.setattr(Moves, "length", 100)
-    with pytest.raises(MemoryLimitError, match=r"to allow it\.$"):
+    with pytest.raises(MemoryLimitError, match=r"A larger memory_limit allows it\.$"):
         sg.compile(rules)
 
 
@@ -149,10 +149,11 @@ def test_long_chains_are_solved_and_longer_ones_refused() -> None:
 def told(folder: Path, monkeypatch: pytest.MonkeyPatch, **files: str) -> None:
     """A system that says this."""
     monkeypatch.setattr(memory, "SYSTEM", folder / "meminfo")
+    monkeypatch.setattr(memory, "OWN", folder / "own")
     monkeypatch.setattr(memory, "GROUP", folder)
     for name, text in files.items():
         path = folder / name.replace("__", "/").replace("memory_", "memory.")
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
 
@@ -170,6 +171,15 @@ def told(folder: Path, monkeypatch: pytest.MonkeyPatch, **files: str) -> None:
                 "memory__memory_stat": "inactive_file 0",
             },
             500,
+        ),
+        (  # a group inside
+            {
+                "own": "0::/\n4:cpu,memory:/inside\n",
+                "memory__inside__memory_limit_in_bytes": "70",
+                "memory__inside__memory_usage_in_bytes": "30",
+                "memory__inside__memory_stat": "inactive_file 0",
+            },
+            40,
         ),
     ],
 )
@@ -294,5 +304,5 @@ def test_sequence_trees_have_an_estimate_on_a_device() -> None:
 
 
 def test_allowances_say_what_sets_them() -> None:
-    with pytest.raises(MemoryLimitError, match=r"^It needs 2.0 KiB, over the limit of 1.0 KiB;"):
+    with pytest.raises(MemoryLimitError, match=r"^It needs 2.0 KiB, over the limit of 1.0 KiB\."):
         Allowance.of(1024).refuse("It", 2048)

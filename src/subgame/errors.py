@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from numbers import Real
 from os import PathLike
@@ -47,6 +48,11 @@ class SubgameError(ValueError):
         """The message without the drawing that may follow it."""
         return str(self)
 
+    @property
+    def on_command_line(self) -> str:
+        """The sentence in the words of the command line."""
+        return self.sentence
+
 
 class UnknownNameError(SubgameError, KeyError):
     """A name is not known. It is a `KeyError` too, so that a `Strategy` is a mapping."""
@@ -75,6 +81,10 @@ class ArgumentError(SubgameError):
         """The name of the argument on the command line."""
         return f"--{self.name.replace('_', '-')}"
 
+    @property
+    def on_command_line(self) -> str:
+        return f"{self.option} {self.wants}"
+
 
 class TextError(SubgameError):
     """A part of a text is wrong; `drawing`, below the sentence, points at it."""
@@ -100,7 +110,29 @@ class UnlockedWarning(UserWarning):
 
 
 class MemoryLimitError(SubgameError):
-    """The work would need more memory than the caller allows."""
+    """The work would need more memory than the caller allows.
+
+    If it is `limited` by an argument, the message names the argument and the command line the
+    option.
+
+    >>> error = MemoryLimitError("The tree needs 2.0 KiB, over the limit of 1.0 KiB.", True)
+    >>> print(error)
+    The tree needs 2.0 KiB, over the limit of 1.0 KiB. A larger memory_limit allows it.
+    """
+
+    def __init__(self, needs: str, limited: bool = False) -> None:
+        super().__init__(needs, limited)
+        self.needs, self.limited = needs, limited
+
+    def __str__(self) -> str:
+        return self._allowed_by("memory_limit")
+
+    @property
+    def on_command_line(self) -> str:
+        return self._allowed_by("--memory-limit")
+
+    def _allowed_by(self, name: str) -> str:
+        return f"{self.needs} A larger {name} allows it." if self.limited else self.needs
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -178,6 +210,25 @@ def unreadable(path: str | PathLike[str], why: Exception | str, wanted: str) -> 
         kinds[ValueError] = "A file name cannot contain a null character"
     other = f"cannot be read ({why.strerror or why})" if isinstance(why, OSError) else why
     return SubgameError(f"{kinds.get(type(why), f'{path} {other}')}; expected {wanted}.")
+
+
+@contextmanager
+def reading(path: str | PathLike[str], wanted: str) -> Iterator[None]:
+    """Turn what a damaged file raises into an error that names the file.
+
+    >>> with reading("spot.txt", "an endgame"):
+    ...     _ = {}["pot"]
+    Traceback (most recent call last):
+    subgame.errors.SubgameError: spot.txt is damaged; expected an endgame.
+    """
+    try:
+        yield
+    except SubgameError:
+        raise
+    except OSError as error:
+        raise unreadable(path, error, wanted) from None
+    except DAMAGED:
+        raise unreadable(path, "is damaged", wanted) from None
 
 
 def printable(text: str) -> str:

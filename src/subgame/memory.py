@@ -13,6 +13,8 @@ DECIMAL = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 BINARY = {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 UNITS = {"": 1, "B": 1} | DECIMAL | BINARY
 SYSTEM = Path("/proc/meminfo")
+PROCESS = Path("/proc/self/statm")
+OWN = Path("/proc/self/cgroup")
 GROUP = Path("/sys/fs/cgroup")
 
 
@@ -41,18 +43,19 @@ class Allowance(NamedTuple):
 
     bytes: float
     said: str
+    limited: bool = False
+    """Whether the caller set it, and may set a larger one."""
 
     @classmethod
     def of(cls, memory_limit: str | float | None = None, *, host: bool = True) -> Allowance:
         """The smaller of the caller's limit and, on the `host`, the memory that is available.
 
         >>> Allowance.of("2KiB").said
-        'the limit of 2.0 KiB; pass a larger memory_limit to allow it'
+        'the limit of 2.0 KiB'
         """
         limit, free = parse_bytes(memory_limit), available() if host else math.inf
         if limit <= free:
-            said = f"the limit of {human_bytes(limit)}; pass a larger memory_limit to allow it"
-            return cls(limit, said)
+            return cls(limit, f"the limit of {human_bytes(limit)}", True)
         return cls(free, f"the {human_bytes(free)} of memory that are available")
 
     def refuse(self, what: str, need: float, *, known: bool = True, hint: str = "") -> None:
@@ -68,7 +71,7 @@ class Allowance(NamedTuple):
         if need > self.bytes:
             least = "" if known else "at least "
             sentence = f"{what} needs {least}{human_bytes(need)}, over {self.said}."
-            raise MemoryLimitError(f"{sentence} {hint}".strip())
+            raise MemoryLimitError(f"{sentence} {hint}".strip(), self.limited)
 
 
 def available() -> float:
@@ -82,8 +85,11 @@ def available() -> float:
             found.append(float(os.sysconf("SC_AVPHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE"))
     # What a container may use, by either version of control groups.
     for limit, used, folder in (
-        ("memory.max", "memory.current", GROUP),
-        ("memory.limit_in_bytes", "memory.usage_in_bytes", GROUP / "memory"),
+        *(("memory.max", "memory.current", folder) for folder in (GROUP, *_own(GROUP, ""))),
+        *(
+            ("memory.limit_in_bytes", "memory.usage_in_bytes", folder)
+            for folder in (GROUP / "memory", *_own(GROUP / "memory", "memory"))
+        ),
     ):
         try:
             most, taken = (float((folder / name).read_text()) for name in (limit, used))
@@ -92,7 +98,29 @@ def available() -> float:
             found.append(most - taken + float(lines.get("inactive_file", 0)))
         except (OSError, ValueError):  # no such group, or "max" for no limit
             continue
-    return max(0.0, min(found))
+    return max(0.0, min(*found, _address_space()))
+
+
+def _own(root: Path, controller: str) -> list[Path]:
+    """The control group of this process, as far as it is told: lines are ``4:memory:/path``."""
+    try:
+        lines = [line.split(":", 2) for line in OWN.read_text().splitlines()]
+    except OSError:
+        return []
+    found = [line[2] for line in lines if len(line) == 3 and controller in line[1].split(",")]
+    return [root / path.lstrip("/") for path in found if path != "/"]
+
+
+def _address_space() -> float:
+    """Bytes that this process may still map (``ulimit -v``)."""
+    try:
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_AS)[0]
+        pages = int(PROCESS.read_text().split()[0])
+    except (ImportError, OSError, ValueError):  # another system than Linux
+        return math.inf
+    return math.inf if most == resource.RLIM_INFINITY else most - pages * resource.getpagesize()
 
 
 def cores() -> int:

@@ -106,7 +106,7 @@ def test_a_saved_blueprint_continues(tmp_path: Path, schedule: str) -> None:
     with pytest.raises(sg.SubgameError, match="is a blueprint of"):
         Blueprint.load(tmp_path / "blueprint.npz", other)
     (tmp_path / "bad.npz").write_bytes(b"no")
-    with pytest.raises(sg.SubgameError, match="is not a saved blueprint"):
+    with pytest.raises(sg.SubgameError, match="is damaged; expected a saved blueprint"):
         Blueprint.load(tmp_path / "bad.npz", small())
     with pytest.raises(sg.SubgameError, match="needs a schedule without"):
         Blueprint(Buckets.lossless(small()), "mccfr")

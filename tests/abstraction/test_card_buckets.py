@@ -152,7 +152,7 @@ def test_clusterings_are_kept_by_their_content(
     with pytest.raises(sg.SubgameError, match="has the buckets of"):
         cards.Abstraction.load(tmp_path / "flop.npz", larger)
     (tmp_path / "bad.npz").write_bytes(b"nothing")
-    with pytest.raises(sg.SubgameError, match="is not a file of buckets"):
+    with pytest.raises(sg.SubgameError, match="is damaged; expected a file of buckets"):
         cards.Abstraction.load(tmp_path / "bad.npz", tree)
 
 

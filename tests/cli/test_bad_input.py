@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,7 @@ RECIPES = {
     "seed": f"{RECIPE}seed = -1",
     "boards": f"{RECIPE}boards = 99999999999",
     "hours": f"{RECIPE}hours = inf",
+    "buckets": re.sub("flop = [0-9]+", "flop = 1000000000", RECIPE),
 }
 
 
@@ -65,8 +67,30 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return at
 
 
+SIZES = ",".join(f"{k}%" for k in range(1, 3_001))
+LINES = ";".join(["1x", *(f"add,c,r{k}" for k in range(100, 3_100))])
+
 # Arguments ({} is the folder), and words that the sentence must contain.
 BAD = [
+    # What took a minute before it was refused, or was accepted.
+    ("solve liars-dice(faces=1000000)", "at most 1,000 bids, two for each die and face, not 2,000"),
+    (f"solve liars-dice(dice={2**62})", "Liar's dice has at most 1,000 bids"),
+    ("solve liars-dice(faces=500)", "A larger --memory-limit allows it."),
+    ("solve goofspiel(cards=99999)", "Goofspiel has 1 to 1,000 cards each, not cards=99999"),
+    ("solve no-limit-kuhn(stack=100000,bets=all)", "a stack of at most 500 chips, not 100,000"),
+    ("solve no-limit-leduc(stack=100000,replies=all)", "a stack of at most 500 chips"),
+    (f"{ENDGAME} 10 --stack 20 --bets {SIZES}", "a list has at most 200 sizes"),
+    (f"{ENDGAME} 10 --stack 20 --bets {LINES}", "at most 200 lines can be added"),
+    (f"solve kuhn --iterations {10**23}", "--iterations must be at most 1,000,000,000,000, not 1"),
+    (f"match call raise --hands {10**23}", "--hands must be at most 1,000,000,000,000"),
+    (f"limit kuhn uniform --at p --count {10**23}", "--count must be at most 1,000,000,000,000"),
+    (f"blueprint {{}}/recipe.toml --iterations {10**23}", "--iterations must be at most 1,000,0"),
+    ("blueprint {}/buckets.toml", "buckets.toml: buckets must be at most 32,767"),
+    ("solve kuhn --seconds 1e400", "--seconds must be a number above 0, not inf"),
+    ("refine leduc uniform --seconds inf", "--seconds must be a number above 0, not inf"),
+    ("serve --seconds 1e300", "--seconds must be at most 100,000,000, not 1e+300"),
+    (f"serve --workers {10**23}", "--workers must be at most 1,000,000,000,000"),
+    ("solve kuhn --schedule dcfr(alpha=1e400)", "numbers must be finite or inf, not 1e400"),
     (f"solve kuhn --iterations {DIGITS}", "--iterations"),
     (f"solve kuhn --seed {FEWER}", "--seed must be a whole number from 0 to 2^63 - 1"),
     (f"solve liars-dice(faces={DIGITS})", "must be an integer, not '999999999..."),

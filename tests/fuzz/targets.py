@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import random
 import shlex
 from collections.abc import Callable, Iterator
@@ -14,24 +15,40 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import subgame as sg
 from subgame import gambit
+from subgame.abstraction.cards import Abstraction, abstract
+from subgame.blueprints.recipe import DEFAULT, Recipe
+from subgame.blueprints.stored import StoredBlueprint
+from subgame.blueprints.training import Trainer
 from subgame.cli import main
 from subgame.cli.strategies import read_table
 from subgame.errors import SubgameError
 from subgame.games.holdem.cards import DECK
+from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.imports import read_spot
 from subgame.games.holdem.libratus import read as read_libratus
 from subgame.memory import parse_bytes
+from subgame.play.hunl.below import CHOICES
+from subgame.play.hunl.flop_network import INPUTS, FlopNetwork
+from subgame.play.hunl.preflop_values import PreflopValues
+from subgame.play.log import match_log
 from subgame.play.protocols.acpc import MatchState
 from subgame.play.protocols.histories import read_acpc, read_history, read_phh
 from subgame.play.protocols.slumbot import Slumbot, Told
+from subgame.refine.sequence.decompose import SequenceCompact, trunk_of
+from subgame.refine.verbs.decompose import compact
 from subgame.solve.schedule import parse as parse_schedule
 from subgame.solve.solver import Run
+from subgame.spots import report as rows
 from subgame.spots.endgame import load as load_spot
 from subgame.spots.endgame import save as save_spot
+from subgame.spots.flops import Flop
 from subgame.spots.lines import follow_line
 from subgame.spots.locks import Lock, merging
+from subgame.tree.ranges.tree import range_tree
 
 EFG = """EFG 2 R "Pick" { "A" "B" } "a comment"
 c "deal" 1 "" { "x" 1/2 "y" 0.5 } 0
@@ -222,14 +239,129 @@ def files(folder: Path) -> list[Target]:
 
     sg.Strategy.random(kuhn).save(path)
     kept = path.read_bytes()
-    sg.solve(kuhn, "cfr+", iterations=3, checkpoint=path)
-    state = path.read_bytes()
+    sg.solve(kuhn, "cfr+", iterations=3, checkpoint=folder / "run.safetensors")
+    state = (folder / "run.safetensors").read_bytes()
     save_spot(sg.Strategy.uniform(river), path)
     return [
         Target("strategy", strategy, (kept,), 0.3),
         Target("strategy alone", strategy_alone, (kept,), 2.0),
         Target("checkpoint", checkpoint, (state, kept), 0.5),
         Target("spot", spot, (path.read_bytes(),), 5.0),
+    ]
+
+
+RECIPE = """name = "tiny"
+[game]
+stack = 400
+ranks = "9TJQKA"
+suits = "cd"
+last = "river"
+[bets]
+all = "a / cap 1"
+cap = 3
+[buckets]
+flop = 6
+turn = 6
+river = 6
+[training]
+method = "public"
+schedule = "lcfr"
+boards = 8
+iterations = 20
+hours = 0.5
+seed = 1
+prune = 0.01
+"""
+CARD = '{"seconds of training": 0.0, "exploitability": [1.5, 2], "boards": 3}'
+
+
+def logs(folder: Path) -> list[Target]:
+    """The readers of logs, recipes and result cards."""
+    head = {"game": "kuhn", "agents": ["A", "B"], "seed": 0}
+    path, flops = folder / "log.jsonl", [Flop("QsJh2h"), Flop("8h8d7h")]
+    log = match_log(path, head)
+    log.append([{"hand": 0, "seats": [0, 1], "won": 1.5}, {"hand": 1, "won": -1}])
+    log.close()
+
+    def match(text: str) -> None:
+        match_log(written(path, text), head).close()
+
+    def spot(board: str) -> Holdem:
+        return sg.holdem.endgame(board, 20, 10, ("AA", "KK"), "postflop: a")
+
+    def report(text: str) -> None:
+        rows.logged(written(folder / "rows.jsonl", text))
+        rows.check_log(folder / "rows.jsonl", flops, spot, 20.0)
+
+    first = {"first": "QsJh2h", "game": str(spot("QsJh2h")), "target": 20.0, "lines": [*rows.LINES]}
+    lines = "".join(f"{json.dumps(each)}\n" for each in (first, {"flop": "8h8d7h", "weight": 4}))
+    return [
+        Target("log", match, (path.read_text(),), 0.3),
+        Target("report log", report, (lines,), 4.0),
+        Target("recipe", Recipe.parse, (RECIPE, DEFAULT.read_text()), 0.3),
+    ]
+
+
+def trained(folder: Path) -> list[Target]:
+    """The readers of abstractions, blueprints, tables and networks."""
+    tree = range_tree(sg.compile(sg.holdem.nlfh(ranks="JQKA", suits="hs"), merge="boards"))
+    trainer = Trainer(Recipe.parse(RECIPE), threads=1)
+    blueprint, path = StoredBlueprint.of(trainer), folder / "trained.safetensors"
+    packed = folder / "trained.npz"
+    leduc = trunk_of(sg.games.load("leduc"), "after round 1")
+
+    def of(save: Callable[[Path], object], at: Path = path) -> tuple[bytes, ...]:
+        save(at)
+        return (at.read_bytes(),)
+
+    def stored(data: bytes) -> None:
+        read = StoredBlueprint.load(written(path, data))
+        read.range_strategy(read.game.new_initial_state())
+
+    def card(text: str) -> None:
+        written(folder / "carded.card.json", text)
+        StoredBlueprint.load(folder / "carded.safetensors")
+
+    blueprint.save(folder / "carded.safetensors")
+    table = PreflopValues.make(blueprint, 2)
+    layer = np.zeros((INPUTS, CHOICES), np.float32), np.zeros(CHOICES, np.float32)
+    net = FlopNetwork(blueprint, [layer], {"made": "for a test"})
+    whole = sg.compile(sg.games.load("leduc"))
+    kept = compact(whole, sg.Strategy.uniform(whole), at="after round 1")
+    buckets = abstract(tree, {"flop": 5})
+    return [
+        Target(
+            "buckets",
+            lambda data: Abstraction.load(written(packed, data), tree),
+            of(buckets.save, packed),
+            2.0,
+        ),
+        Target("blueprint", stored, of(blueprint.save), 1.0),
+        Target("result card", card, (CARD,), 4.0),
+        Target(
+            "training",
+            lambda data: Trainer.load(written(path, data), threads=1),
+            of(trainer.save),
+            5.0,
+        ),
+        Target(
+            "preflop values",
+            lambda data: PreflopValues.load(written(path, data), blueprint),
+            of(table.save),
+            1.0,
+        ),
+        Target(
+            "flop network",
+            lambda data: FlopNetwork.load(written(path, data), blueprint),
+            of(net.save),
+            1.0,
+        ),
+        Target(
+            "compact",
+            lambda data: SequenceCompact.load(written(path, data), leduc),
+            of(kept.save),
+            1.0,
+        ),
     ]
 
 
@@ -268,7 +400,7 @@ def inputs(target: Target, seed: int) -> Iterator[str | bytes]:
     while True:
         start = rng.choice(target.seeds)
         if isinstance(start, bytes):
-            yield changed_file(rng, start)
+            yield (changed_zip if start[:2] == b"PK" else changed_file)(rng, start)
         else:
             yield changed(rng, start, [seed for seed in target.seeds if isinstance(seed, str)])
 
@@ -299,6 +431,38 @@ def changed(rng: random.Random, text: str, others: list[str]) -> str:
                 text = text[:k] + rng.choice(TOKENS) + text[k + 1 :]
         text = text[:20_000]
     return text
+
+
+def changed_zip(rng: random.Random, data: bytes) -> bytes:
+    """A file of NumPy's arrays with another head, array or bytes."""
+    if rng.randrange(2):
+        at = rng.randrange(len(data))
+        more = rng.randbytes(rng.choice((1, 4, 8)))
+        return data[:at] + (more + data[at + 8 :] if rng.randrange(4) else b"")
+    with np.load(io.BytesIO(data)) as found:
+        arrays = dict(found)
+    name = rng.choice(list(arrays))
+    match rng.randrange(4):
+        case 0:
+            others = ["{}", "[]", '{"a": 1}', str(arrays["head"])]
+            arrays["head"] = np.array(changed(rng, str(arrays["head"]), others))
+        case 1:
+            arrays[name] = rng.choice(ARRAYS)
+        case 2:
+            del arrays[name]
+        case _:
+            arrays[name + rng.choice(("x", " ", "1"))] = arrays.pop(name)
+    out = io.BytesIO()
+    np.savez(out, **arrays)
+    return out.getvalue()
+
+
+ARRAYS = (
+    *(np.zeros(shape, kind) for shape in ((), 0, 3, (2, 2)) for kind in ("i4", "f8", "U2", "c8")),
+    np.full((2, 2), np.nan),
+    np.full((2, 2), 2**40),
+)
+"""What may be in a file in place of an array."""
 
 
 def changed_file(rng: random.Random, data: bytes) -> bytes:

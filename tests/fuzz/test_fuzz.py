@@ -22,6 +22,9 @@ NAMES = (
     *("ranges", "bets", "board", "line", "locks", "imports", "schedule", "game", "memory", "efg"),
     *("table", "libratus"),
     *("command", "strategy", "strategy alone", "checkpoint", "spot"),
+    *("log", "report log", "recipe"),
+    *("buckets", "blueprint", "result card", "training", "preflop values", "flop network"),
+    "compact",
 )
 CPU_MS = 150
 """Milliseconds that each reader may take in `make test`, by the costs in `targets`."""
@@ -34,7 +37,8 @@ TOTAL = int(os.environ.get("SUBGAME_FUZZ", "1000000"))
 @pytest.fixture(scope="module")
 def every(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Target]:
     folder = tmp_path_factory.mktemp("fuzz")
-    found = {each.name: each for each in (*targets.texts(folder), *targets.files(folder))}
+    makers = (targets.texts, targets.files, targets.logs, targets.trained)
+    found = {each.name: each for make in makers for each in make(folder)}
     assert tuple(found) == NAMES
     return found
 

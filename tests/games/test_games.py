@@ -201,7 +201,7 @@ def test_scissors_count_double_in_rps_plus() -> None:
     [
         ("liars-dice(dice=0)", r"at least one die .* not dice=0, faces=6"),
         ("liars-dice(faces=1)", r"at least two faces, not dice=1, faces=1"),
-        ("goofspiel(cards=0)", r"at least one card each, not cards=0"),
+        ("goofspiel(cards=0)", r"has 1 to 1,000 cards each, not cards=0"),
         (
             "goofspiel(order=sideways)",
             r"order must be one of descending, ascending, random, not 'side",

@@ -10,18 +10,19 @@ import pytest
 
 import subgame as sg
 from recipes import FLOP, trained
+from subgame.blueprints.follow import FollowedBetting
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
+from subgame.games.holdem.translation import mapping
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.hunl import preflop_values
-from subgame.play.hunl.below import Continuation, in_mind, more_of_each
+from subgame.play.hunl.below import Continuation, more_of_each
 from subgame.play.hunl.preflop import _leaf, solve_before_flop
 from subgame.play.hunl.preflop_responses import SOLVED, self_generated
 from subgame.play.hunl.preflop_values import PreflopSums, PreflopValues, draw, trainer_of
 from subgame.play.named import known_strategy
 from subgame.refine.continuations import Continuations, biased
 from subgame.refine.limit import Limit
-from subgame.refine.mappings import mapping
 from subgame.refine.ranges.limit import RangeLimit, limited_ranges
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.schedule import parse
@@ -162,17 +163,18 @@ def test_a_leaf_between_two_has_values_between_theirs(
     blueprint: StoredBlueprint, table: PreflopValues
 ) -> None:
     game = replace(FLOP.game, bets=replace(FLOP.game.bets, added=("r200",)))
-    start, mind = game.start(), blueprint.game.start()
+    start = game.start()
     assert [str(leaf) for leaf in table.leaves] == ["cc/", "cr300c/", "r300c/"]
-    shares = in_mind(blueprint, start, start.play("r200c"), mind, mapping("pseudo-harmonic"))
-    by = {str(each): share for each, share in shares.items()}
+    hand, how = FollowedBetting(start, blueprint.game.start()), mapping("pseudo-harmonic")
+    shares = hand.standing_for(start.play("r200c"), blueprint.actions, how)
+    by = {str(betting): share for betting, share in shares.items()}
     assert sum(by.values()) == pytest.approx(1)
     assert by["cc/"] == pytest.approx(1 / 3)  # between no bet and the pot
-    found = _leaf(table, start, start.play("r200c"), mind, 1)
+    found = _leaf(table, hand, start.play("r200c"), 1)
     called, _, raised = table.values[1].swapaxes(0, 1)  # what the small blind wins, in pots
     assert found == pytest.approx(400 * (by["cc/"] * called + by["r300c/"] * raised), abs=1e-3)
     # All-in the cards decide.
-    allin = _leaf(table, start, start.play("r600c"), mind, 1)
+    allin = _leaf(table, hand, start.play("r600c"), 1)
     assert allin == pytest.approx(np.repeat(600 * table.equity[None], 4, axis=0))
 
 

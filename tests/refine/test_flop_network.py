@@ -227,11 +227,13 @@ def test_the_agent_plays_with_the_network_beside_its_blueprint(
         HoldemAgent(game, read, values="table", **told)
     agent = play.load(game, "limited", blueprint=str(file), values="network", iterations=5)
     assert isinstance(agent, HoldemAgent)
-    assert agent.network is not None
-    for (weights, bias), (wanted, also) in zip(agent.network.layers, network.layers, strict=True):
+    assert agent.planner is not None
+    loaded = agent.planner.network
+    assert loaded is not None
+    for (weights, bias), (wanted, also) in zip(loaded.layers, network.layers, strict=True):
         assert np.array_equal(weights, wanted)
         assert np.array_equal(bias, also)
-    assert agent.network.notes == network.notes
+    assert loaded.notes == network.notes
     result = play.match(game, [agent, "call"], hands=4, seed=1)
     assert result.hands == 4
     agent.begin(0, 0)

@@ -72,6 +72,21 @@ def bomb(shape: list[int]) -> bytes:
     return tensors({"__metadata__": {"board": "QsJh2h"}, "player0": entry})
 
 
+def damaged() -> bytes:
+    entry = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
+    header = {"__metadata__": {"board": "QsJh2h"}, "regret0": entry}
+    return tensors(header, struct.pack("<ff", 1.0, math.nan))
+
+
+def wide() -> bytes:
+    text = json.dumps({"__metadata__": {"board": "QsJh2h"}}).encode("utf-16")
+    return struct.pack("<Q", len(text)) + text
+
+
+QUOTE: dict[str, Any] = {
+    "path": "/api/spots/quote",
+    "headers": {"content-type": "application/json"},
+}
 BYTES = {"content-type": "application/octet-stream"}
 UPLOAD: dict[str, Any] = {"path": "/api/solutions", "headers": BYTES}
 EFG = 'EFG 2 R "x" { "A" "B" } t "" 1 "" { 1, -1 }'
@@ -224,6 +239,12 @@ ATTACKS = [
         ),
     ),
     Attack("huge number of chips", 400, "/api/spots/quote", body=spot(pot=10**30)),
+    Attack("text of 16 bits", 400, content=json.dumps(spot()).encode("utf-16"), **QUOTE),
+    Attack("number that is none", 400, content=b'{"spot": {"board": "", "pot": NaN}}', **QUOTE),
+    Attack("nested lists", 400, content=b"[" * 100_000, **QUOTE),
+    Attack("half an object", 400, content=b'{"spot": ', **QUOTE),
+    Attack("solution with NaN", 400, content=damaged(), **UPLOAD),
+    Attack("solution with a header of 16 bits", 400, content=wide(), **UPLOAD),
     Attack("field that is not known", 422, "/api/spots/quote", body=spot(__class__="evil")),
     Attack("address without an end", 414, "/api/tree?game=" + "a" * 9_000, "GET"),
     Attack("verb that is not known", 422, f"/api/jobs/{UNKNOWN}/exec", body={}),
@@ -242,6 +263,7 @@ def test_refused(client: TestClient, attack: Attack) -> None:
     )
     assert answer.status_code == attack.status, answer.text
     assert answer.headers["content-type"] == "application/json"
+    assert answer.json().keys() == {"message", "fields"}
     assert len(answer.json()["message"]) < 1_000
     assert "nobody may read" not in answer.text
     assert client.get("/api/jobs").json() == []

@@ -68,19 +68,45 @@ def test_a_spot_is_solved_paused_and_taken_up_again(
     assert ended["exploitability_percent"] < points[0][2]
 
 
-def test_a_crashed_worker_is_reported_and_takes_nobody_down(tmp_path: Path) -> None:
+def test_a_crashed_worker_is_reported_and_takes_nobody_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(monkeypatch, "solve")
     with serving(tmp_path, workers=2) as client:
         one, two = (client.post("/api/spots/solve", json=LONG).json()["id"] for _ in range(2))
-        queue: Any = client.app.app.state.jobs  # type: ignore[attr-defined]
-        os.kill(queue._running[one].process.pid, signal.SIGKILL)
+        for _ in range(jobs.RESTARTS + 1):
+            kill(client, one)
         failed = wait(client, one, "failed")
-        assert "ended by the system (SIGKILL)" in failed["error"]
+        assert "ended by the system (SIGKILL), the last of 4 times" in failed["error"]
         assert client.get(f"/api/jobs/{two}").json()["state"] == "running"
         assert client.post(f"/api/jobs/{two}/cancel", json={}).status_code == 200
         assert wait(client, two, "cancelled")["error"] == ""
         assert client.post(f"/api/jobs/{two}/pause", json={}).status_code == 400
         assert client.delete(f"/api/jobs/{two}").status_code == 204
         assert not (tmp_path / "jobs" / two).exists()
+
+
+def test_a_killed_worker_goes_on_from_its_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(monkeypatch, "keeps")
+    with serving(tmp_path, workers=1) as client:
+        job = client.post("/api/spots/solve", json=LONG).json()["id"]
+        until((tmp_path / "jobs" / job / "checkpoint.safetensors").exists)
+        kill(client, job)
+        row = wait(client, job, "done", "failed")
+    assert row["state"] == "done", row
+    assert (row["result"]["went"], row["restarts"]) == ("on", 1)
+    assert "by SIGKILL" in row["note"]
+
+
+def kill(client: Any, job: str) -> None:
+    """Kill the worker of a job once it runs, and wait until the server knows."""
+    queue: Any = client.app.app.state.jobs
+    until(lambda: job in queue._running)
+    worker = queue._running[job]
+    os.kill(worker.process.pid, signal.SIGKILL)
+    until(lambda: queue._running.get(job) is not worker)
 
 
 def test_a_job_in_the_queue_is_cancelled_before_it_runs(tmp_path: Path) -> None:
@@ -207,6 +233,12 @@ def solve(data, folder, task):
     except KeyboardInterrupt:
         ahead.write_text(str(count))
         return {"stopped": "interrupted"}
+
+def keeps(data, folder, task):
+    if (folder / worker.CHECKPOINT).exists():
+        return {"stopped": "target", "went": "on"}
+    (folder / worker.CHECKPOINT).write_text("state")
+    time.sleep(600)
 
 def hang(data, folder, task):
     while True:

@@ -169,7 +169,7 @@ def test_memory_limit_is_quoted(name: str) -> None:
     """A game over the limit is refused however small it is."""
     sentence = (
         rf"{name}: the tree (of|has more than) [\d,]+ histories.* needs (at least )?.*B, "
-        r"over the limit of 2.0 KiB; pass a larger memory_limit to allow it\."
+        r"over the limit of 2.0 KiB\. A larger memory_limit allows it\."
     )
     with pytest.raises(MemoryLimitError, match=sentence):
         sg.compile(sg.games.load(name), memory_limit="2KiB")

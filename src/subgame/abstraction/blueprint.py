@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.abstraction.cards import write_arrays
+from subgame.abstraction.cards import read_arrays, write_arrays
 from subgame.engines.rounding import WIDTH
 from subgame.engines.torch import engine_on
 from subgame.engines.torch.batch import RangeBatch
@@ -30,7 +30,7 @@ from subgame.engines.torch.blocks import Blocks
 from subgame.engines.torch.buckets import Bucketed
 from subgame.engines.torch.ranges import TorchRangeEngine
 from subgame.engines.torch.torch_ops import StreetNumbers, Task, TorchOps
-from subgame.errors import ArgumentError, SubgameError
+from subgame.errors import ArgumentError, SubgameError, reading, unreadable
 from subgame.games.holdem.sizes import STREETS
 from subgame.solve.cfr import Cfr
 from subgame.solve.evaluate import Exploitability
@@ -41,6 +41,7 @@ from subgame.tree.strategy import Strategy
 
 Tensor = Any
 FORMAT = "subgame-blueprint-1"
+WANTED = "a saved blueprint"
 KEPT = ("regret", "average", "instant")
 """The fields of `Regrets` that a file holds."""
 
@@ -112,7 +113,7 @@ class Blueprint:
         rates = batch.torch.zeros(WIDTH, device=batch.device)  # nothing is learnt, no trembles
         one, two = (batch.array(reach) for reach in self.reach)
         batch.prepare((one, two))
-        entry, lanes = batch._inside(o, (one, two)[o]), list[Tensor]()
+        entry, lanes = batch.inside(o, (one, two)[o]), list[Tensor]()
         for place, block in zip(batch.places, self.average(o).blocks, strict=True):
             lane, entry = plain.descend(Task(place, o, StreetNumbers(block), rates, entry))
             lanes.append(lane)
@@ -202,28 +203,29 @@ class Blueprint:
     @classmethod
     def load(cls, path: str | Path, tree: RangeTree, *, device: str = "torch") -> Blueprint:
         """What `save` wrote, for the same tree; it continues bit for bit on the same device."""
-        try:
-            with np.load(path, allow_pickle=False) as found:
-                arrays = dict(found)
+        arrays = read_arrays(path, WANTED)
+        with reading(path, WANTED):
             head = json.loads(str(arrays.pop("head")))
-            schedule = Schedule(**head["schedule"])
-        except (ValueError, KeyError, OSError) as error:
-            raise SubgameError(f"{path} is not a saved blueprint: {error}.") from None
-        if head["format"] != FORMAT or head["tree"] != tree.digest:
-            raise SubgameError(f"{path} is a blueprint of {head['game']}, not of {tree.game_name}.")
+            schedule, iterations = Schedule(**head["schedule"]), int(head["iterations"])
+            made_for = head["format"], head["tree"], head["game"]
+        if made_for[:2] != (FORMAT, tree.digest):
+            raise SubgameError(f"{path} is a blueprint of {made_for[2]}, not of {tree.game_name}.")
         names = [STREETS[street.index] for street in tree.streets]
-        maps = {
-            names[int(name.split()[1])]: np.maximum(of, 0)
-            for name, of in arrays.items()
-            if name.startswith("bucket")
-        }
-        made = cls(Buckets(tree, maps), schedule, device=device)
-        made.iterations = int(head["iterations"])
+        with reading(path, WANTED):
+            maps = {
+                names[int(name.split()[1])]: np.maximum(of, 0)
+                for name, of in arrays.items()
+                if name.startswith("bucket")
+            }
+            made = cls(Buckets(tree, maps), schedule, device=device)
+        made.iterations = iterations
         for name, block in made._blocks():
             given = arrays.get(name)
             into = block.values if isinstance(block, Bucketed) else block
-            if given is None or given.shape != tuple(into.shape):
-                raise SubgameError(f"{path} is a damaged blueprint.")
+            if given is None or given.shape != tuple(into.shape) or given.dtype != np.float32:
+                raise unreadable(path, "is damaged", WANTED)
+            if not np.all(np.isfinite(given)):
+                raise unreadable(path, "is damaged", WANTED)
             into.copy_(made.batch.torch.from_numpy(given))
         return made
 

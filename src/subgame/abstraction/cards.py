@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,10 +29,18 @@ from numpy.typing import NDArray
 from subgame.abstraction.clustering import Clusters, Metric, cluster
 from subgame.abstraction.features import KINDS, features
 from subgame.abstraction.points import Points, points
-from subgame.errors import ArgumentError, SubgameError, did_you_mean
+from subgame.errors import (
+    ArgumentError,
+    SubgameError,
+    check_regular,
+    did_you_mean,
+    reading,
+    unreadable,
+)
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.sizes import STREETS
+from subgame.memory import Allowance
 from subgame.tree.files import replacing
 from subgame.tree.ranges.buckets import Buckets, check_not_merged
 from subgame.tree.ranges.tree import RangeTree
@@ -38,6 +48,7 @@ from subgame.tree.ranges.tree import RangeTree
 Labels = NDArray[np.int32]
 LOSSLESS = "lossless"
 FORMAT = "subgame-buckets-1"
+WANTED = "a file of buckets"
 PER_CLUSTER = 100
 """Points per cluster that centres are found with, at least, unless `Recipe.sample` says more."""
 _FEATURES: dict[tuple[Any, ...], NDArray[np.float32]] = {}
@@ -116,20 +127,20 @@ class Abstraction:
     @classmethod
     def load(cls, path: str | Path, tree: RangeTree) -> Abstraction:
         """Read what `save` wrote, for the same tree."""
-        try:
-            with np.load(path, allow_pickle=False) as found:
-                head = json.loads(str(found["head"]))
-                maps = {name: found[name] for name in head["quality"]}
-        except (ValueError, KeyError, OSError) as error:
-            raise SubgameError(f"{path} is not a file of buckets: {error}.") from None
+        arrays = read_arrays(path, WANTED)
+        with reading(path, WANTED):
+            head = json.loads(str(arrays["head"]))
+            maps = {name: arrays[name] for name in head["quality"]}
+            quality = {name: Quality(**each) for name, each in head["quality"].items()}
+            recipe = Recipe(**head["recipe"])
         if head.get("format") != FORMAT or head.get("tree") != tree.digest:
             raise SubgameError(
                 f"{path} has the buckets of {head.get('game')}, not of {tree.game_name}."
             )
-        quality = {name: Quality(**each) for name, each in head["quality"].items()}
         # Bucket -1 marks hands that nobody can hold; any number will do there.
-        buckets = Buckets(tree, {name: np.maximum(of, 0) for name, of in maps.items()})
-        return cls(buckets, Recipe(**head["recipe"]), quality)
+        with reading(path, WANTED):
+            buckets = Buckets(tree, {name: np.maximum(of, 0) for name, of in maps.items()})
+        return cls(buckets, recipe, quality)
 
 
 def abstract(
@@ -201,7 +212,8 @@ def _clusters(
     if cache is not None:
         file = Path(cache) / f"{_key(where.deck, where.cards, count, how, showdown)}.npz"
         if file.exists():
-            with np.load(file, allow_pickle=False) as kept:
+            kept = read_arrays(file, "a clustering that abstract has kept")
+            with reading(file, "a clustering that abstract has kept"):
                 return Clusters(kept["labels"], kept["centres"], float(kept["distance"]))
 
     def tell(what: str) -> Callable[[float], None] | None:
@@ -254,6 +266,23 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as new, new.open("wb") as file:
         np.savez_compressed(file, **arrays)
+
+
+def read_arrays(path: str | Path, wanted: str) -> dict[str, NDArray[Any]]:
+    """The arrays of a file that `write_arrays` wrote; errors name the file `wanted`."""
+    check_regular(path, wanted, math.inf)
+    try:
+        with zipfile.ZipFile(path) as file:
+            size = sum(each.file_size for each in file.infolist())
+        Allowance.of(None).refuse(f"{path}, which is compressed,", size)
+        with np.load(path, allow_pickle=False) as found:
+            return dict(found)
+    except SubgameError:
+        raise
+    except OSError as error:
+        raise unreadable(path, error, wanted) from None
+    except Exception:  # zip files and arrays that are damaged raise errors of many kinds
+        raise unreadable(path, "is damaged", wanted) from None
 
 
 def _by_texture(

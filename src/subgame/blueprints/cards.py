@@ -35,7 +35,7 @@ from subgame.blueprints.boards import BoardIndex
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS
-from subgame.games.holdem.isomorphism import hand_permutations
+from subgame.games.holdem.isomorphism import count_classes, hand_permutations
 
 Labels = NDArray[np.int16]
 QUANTILES = 8
@@ -80,7 +80,12 @@ class CardBuckets:
         """The buckets of a recipe: without loss, from the arrays of a file, or by `fit`."""
         if all(count is None for count in counts):
             return Lossless.of_deck(deck, len(counts))
-        return cls.fit(deck, counts, **options) if arrays is None else cls.from_stored(deck, arrays)
+        if arrays is None:
+            return cls.fit(deck, counts, **options)
+        made = cls.from_stored(deck, arrays)
+        if len(made.counts) != len(counts):
+            raise ValueError("there are buckets of other streets")
+        return made
 
     @classmethod
     def fit(
@@ -128,7 +133,17 @@ class CardBuckets:
         """Buckets from the arrays of `stored`."""
         names = sorted(name for name in arrays if name.startswith("centres"))
         centres = [np.asarray(arrays[name]) for name in names]
-        return cls.restored(deck, centres, np.asarray(arrays["thresholds"]), arrays.get("flops"))
+        thresholds, flops = np.asarray(arrays["thresholds"]), arrays.get("flops")
+        if len(centres) > len(BOARD_CARDS) - 2 or any(
+            each.ndim != 2 or each.shape[1] != QUANTILES or each.dtype != np.int16
+            for each in centres
+        ):
+            raise ValueError("the centres of the buckets do not fit")
+        if thresholds.ndim != 1 or thresholds.dtype != np.int16 or np.any(np.diff(thresholds) < 0):
+            raise ValueError("the thresholds of the buckets do not fit")
+        if flops is not None and not (centres and _fits(flops, deck, len(centres[0]))):
+            raise ValueError("the buckets of the flops do not fit")
+        return cls.restored(deck, centres, thresholds, flops)
 
     def with_flops(self, tables: Sequence[Any]) -> CardBuckets:
         """The same with the buckets of all flops, which would take long to compute one by one."""
@@ -200,6 +215,12 @@ class CardBuckets:
             out.append(maker.table(boards, self.centres[street - 1]))
         out.append(maker.by_score(self.thresholds))
         return [*out, maker.ranks]
+
+
+def _fits(flops: NDArray[Any], deck: Deck, buckets: int) -> bool:
+    """Whether an array has a bucket, or -1, for each hand on each flop up to suit symmetry."""
+    shape = (count_classes((BOARD_CARDS[1],), deck), deck.num_hands)
+    return flops.shape == shape and flops.min() >= -1 and flops.max() < buckets
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,6 +37,7 @@ from subgame.games.holdem.chips import read_chips
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.sizes import STREETS
 from subgame.games.holdem.spots import hunl, nlfh, nlth
+from subgame.solve.limits import MOST
 from subgame.solve.schedule import parse
 
 WANTED = "a recipe of a blueprint, NAME.toml"
@@ -45,7 +46,9 @@ DEFAULT = Path(__file__).parent.parent / "data" / "hunl-default.toml"
 LOSSLESS = "lossless"
 METHODS = ("public", "external")
 MOST_BOARDS = 1_000_000
-"""Boards per iteration."""
+"""Boards per iteration, and pairs of hands per board."""
+MOST_BUCKETS = 2**15 - 1
+"""Buckets of a street, which are numbers of 16 bits."""
 KINDS: dict[str, Any] = {
     **dict.fromkeys(("stack", "small_blind", "big_blind"), int),
     **dict.fromkeys(("boards", "pairs", "iterations", "seed"), int),
@@ -100,8 +103,11 @@ class Recipe:
             value = min(counts) if name == "buckets" else getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < 1):
                 raise ArgumentError(name, f"must be a whole number of at least 1, not {value}.")
-        if self.boards > MOST_BOARDS:
-            raise ArgumentError("boards", f"must be at most {MOST_BOARDS:,}, not {self.boards:,}.")
+        largest = {"boards": (self.boards, MOST_BOARDS), "pairs": (self.pairs, MOST_BOARDS)}
+        largest |= {"buckets": (max(counts, default=1), MOST_BUCKETS)}
+        for name, (value, most) in (largest | {"iterations": (self.iterations or 1, MOST)}).items():
+            if value > most:
+                raise ArgumentError(name, f"must be at most {most:,}, not {value:,}.")
         if not 0 <= self.seed < 2**63:
             raise ArgumentError("seed", "must be a whole number from 0 to 2^63 - 1.")
         if self.hours is not None and not 0 < self.hours < math.inf:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from subgame.blueprints.cards import CardBuckets
 from subgame.blueprints.recipe import DEFAULT as DEFAULT_RECIPE
 from subgame.blueprints.recipe import Recipe
-from subgame.errors import DAMAGED, SubgameError, read_text, unreadable
+from subgame.errors import SubgameError, read_text, reading
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
 from subgame.tree.betting_arrays import STORED, BettingArrays
@@ -100,6 +100,10 @@ class StoredBlueprint:
             self._found[key] = self.tree.find(betting)
         return self._found[key]
 
+    def actions(self, betting: Betting) -> tuple[str, ...]:
+        """What may be done after a betting sequence."""
+        return self.tree.actions(self.decision(betting))
+
     def rows(self, decision: int) -> NDArray[Any]:
         """[action, bucket] the units of a decision."""
         s, row = int(self.tree.street[decision]), int(self.tree.row[decision])
@@ -113,7 +117,10 @@ class StoredBlueprint:
         """
         decision = self.decision(state.betting)
         units = self.rows(decision)[:, self._buckets(state.board, decision)].astype(np.float64)
-        return self.tree.actions(decision), (units / units.sum(0)).T
+        total = units.sum(0)
+        if not np.all(total > 0):
+            raise self._damaged(state.betting)
+        return self.tree.actions(decision), (units / total).T
 
     def hand_strategy(self, state: Place, hand: int) -> tuple[tuple[str, ...], list[float]]:
         """The actions at a public state, and their probabilities with one hand.
@@ -123,7 +130,15 @@ class StoredBlueprint:
         decision = self.decision(state.betting)
         units = self.rows(decision)[:, self._buckets(state.board, decision)[hand]].tolist()
         total = sum(units)
+        if not total:
+            raise self._damaged(state.betting)
         return self.tree.actions(decision), [each / total for each in units]
+
+    def _damaged(self, betting: Betting) -> SubgameError:
+        return SubgameError(
+            f"The blueprint {self.recipe.name} is damaged: it has no probabilities after "
+            f"'{betting}'."
+        )
 
     def _buckets(self, board: tuple[int, ...], decision: int) -> NDArray[np.int16]:
         return self.cards.of(board[: BOARD_CARDS[int(self.tree.street[decision])]])
@@ -170,24 +185,32 @@ class StoredBlueprint:
         head, arrays = read_tensors(path or DEFAULT, WANTED)
         if head.get("format") != FORMAT:
             raise SubgameError(f"{path or DEFAULT} is not {WANTED}.")
-        recipe = Recipe.of(json.loads(head["recipe"]))
-        tree = BettingArrays.restored({name: np.asarray(arrays[name]) for name in STORED})
-        cards = CardBuckets.of_recipe(recipe.game.deck, recipe.buckets, arrays)
-        probabilities = [arrays[f"street {s}"] for s in range(len(recipe.buckets))]
-        made = cls(recipe, tree, cards, probabilities, json.loads(head["card"]))
+        with reading(path or DEFAULT, WANTED):
+            recipe = Recipe.of(json.loads(head["recipe"]))
+            tree = BettingArrays.restored({name: np.asarray(arrays[name]) for name in STORED})
+            cards = CardBuckets.of_recipe(recipe.game.deck, recipe.buckets, arrays)
+            probabilities = [arrays[f"street {s}"] for s in range(len(recipe.buckets))]
+            _check(tree, cards, probabilities)
+            made = cls(recipe, tree, cards, probabilities, dict(json.loads(head["card"])))
         made.path = Path(path or DEFAULT)
         measured = made.path.with_suffix(CARD)
         if measured.exists():
-            try:
+            with reading(measured, WANTED_CARD):
                 more = json.loads(read_text(measured, WANTED_CARD))
                 if more.pop("seconds of training") == made.card["seconds"]:  # not of an older one
                     made.card |= more
-            except DAMAGED:
-                raise unreadable(measured, "is damaged", WANTED_CARD) from None
         return made
 
     def __repr__(self) -> str:
         return f"<StoredBlueprint {self.recipe.name}, {self.tree!r}, buckets={self.cards.counts}>"
+
+
+def _check(tree: BettingArrays, cards: CardBuckets, probabilities: Sequence[NDArray[Any]]) -> None:
+    """Raise an error unless every decision has probabilities in every bucket."""
+    for street, count in enumerate(cards.counts):
+        units = probabilities[street]  # its last columns may be of no bucket
+        if units.dtype != np.uint8 or len(units) != tree.rows[street] or units.shape[1] < count:
+            raise ValueError("probabilities are missing")
 
 
 def rounded(sigma: NDArray[np.float32], prune: float) -> Bytes:

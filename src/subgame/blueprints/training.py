@@ -14,6 +14,7 @@ learns on them. What was drawn does not depend on the device, nor on how many pr
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -28,7 +29,7 @@ from subgame.blueprints.cards import CardBuckets
 from subgame.blueprints.recipe import Recipe
 from subgame.engines.arrays import Array
 from subgame.engines.sampled import Sweeps
-from subgame.errors import ArgumentError, SubgameError
+from subgame.errors import ArgumentError, SubgameError, reading, unreadable
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.isomorphism import count_classes, hand_permutations
 from subgame.memory import Allowance
@@ -73,8 +74,8 @@ class Trainer:
         self.cards = CardBuckets.of_recipe(self.deck, recipe.buckets, arrays)
         self.engine = self._engine(threads)
         *buckets, ranks = self.cards.tables(made, progress)
-        self.tables = [self._put(each) for each in (*buckets, ranks)]
-        self.images = self._put(hand_permutations(self.deck))
+        self.tables = [self.put(each) for each in (*buckets, ranks)]
+        self.images = self.put(hand_permutations(self.deck))
         self.regret, self.average = self.engine.zeros(), self.engine.zeros()
         self.iterations, self.seconds = 0, 0.0
 
@@ -94,7 +95,7 @@ class Trainer:
         where = "cpu" if self.device == "torch" else self.device
         return TorchSweeps(self.tree, counts, self.deck, where)
 
-    def _put(self, array: Any) -> Array:
+    def put(self, array: Any) -> Array:
         if self.device == "cpu":
             return array
         import torch
@@ -115,8 +116,8 @@ class Trainer:
             index = BoardIndex.of(self.deck, BOARD_CARDS[street])
             at = index.combination(boards[:, : BOARD_CARDS[street]])
             at = at if street else np.zeros(len(boards), np.int64)
-            row = self._put(index.form[at].astype(np.int64))[:, None]
-            image = self.images[self._put(index.permutation[at].astype(np.int64))]
+            row = self.put(index.form[at].astype(np.int64))[:, None]
+            image = self.images[self.put(index.permutation[at].astype(np.int64))]
             found.append(table[row, image])
         return self.tables[-1][row, image], found
 
@@ -172,17 +173,24 @@ class Trainer:
         head, arrays = read_tensors(path, WANTED)
         if head.get("format") != FORMAT:
             raise SubgameError(f"{path} is not {WANTED}.")
-        own = Recipe.of(json.loads(head["recipe"]))
+        with reading(path, WANTED):
+            own = Recipe.of(json.loads(head["recipe"]))
+            cards = CardBuckets.of_recipe(own.game.deck, own.buckets, arrays)
+            iterations, seconds = int(head["iterations"]), float(head["seconds"])
+            tables = [np.asarray(arrays[name], np.float32) for name in ("regret", "average")]
+            if iterations < 0 or not 0 <= seconds < math.inf:
+                raise ValueError
         if recipe is not None and _essence(recipe) != _essence(own):
             raise SubgameError(
                 f"{path} is a checkpoint of another recipe ('{own.name}', bets {own.bets}); only "
                 "iterations, hours and prune may change."
             )
-        cards = CardBuckets.of_recipe(own.game.deck, own.buckets, arrays)
         made = cls(recipe or own, cards=cards, **options)
-        for name in ("regret", "average"):
-            getattr(made, name)[:] = made._put(np.asarray(arrays[name]))
-        made.iterations, made.seconds = int(head["iterations"]), float(head["seconds"])
+        for into, table in zip((made.regret, made.average), tables, strict=True):
+            if tuple(into.shape) != table.shape or not np.all(np.isfinite(table)):
+                raise unreadable(path, "is damaged", WANTED)
+            into[:] = made.put(table)
+        made.iterations, made.seconds = iterations, seconds
         return made
 
 

@@ -22,7 +22,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from subgame import _interrupt
 from subgame.errors import (
-    ArgumentError,
+    MemoryLimitError,
     NotSavedWarning,
     SubgameError,
     UnlockedWarning,
@@ -30,11 +30,15 @@ from subgame.errors import (
     nearest,
     printable,
 )
+from subgame.memory import available
 
 __all__ = ["app", "main"]
 
 LONGEST = 400
 """Letters of the longest word in a message; longer ones are shortened."""
+MEMORY = "--memory-limit"
+SCARCE = 2**28
+"""Bytes of memory with which libraries may fail to load."""
 LONGEST_LINE = 2000
 """Letters of the longest message."""
 
@@ -212,15 +216,21 @@ def main(args: Sequence[str] | None = None) -> int:
         return 1
     except UsageError as error:
         return _fail(_usage(error))
-    except ArgumentError as error:
-        return _fail(f"{error.option} {error.wants}")
+    except MemoryLimitError as error:
+        return _fail(error.on_command_line if _takes(words[0], MEMORY) else error.needs)
     except SubgameError as error:
-        return _fail(error.sentence)
-    except OSError as error:
+        return _fail(error.on_command_line)
+    except (ImportError, OSError, MemoryError) as error:
+        if isinstance(error, MemoryError) or available() < SCARCE:  # no library can be loaded
+            return _fail("There is not enough memory; close other programs, or ask for less.")
+        if isinstance(error, ImportError):
+            raise
         where = f"{error.filename}: " if error.filename else ""
         return _fail(f"{where}{error.strerror or error}.")
-    except MemoryError:
-        return _fail("There is not enough memory. --memory-limit refuses games that need too much.")
+
+
+def _takes(command: str, option: str) -> bool:
+    return command in COMMANDS and any(option in each.opts for each in load(command).params)
 
 
 def _warn(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:

@@ -88,9 +88,11 @@ def check_readable(option: str, path: Path | None, wanted: str) -> None:
 
 
 def check_least(name: str, given: int | None, least: int = 1) -> None:
-    """Refuse a number that is too small."""
-    if given is not None and given < least:
-        raise ArgumentError(name, f"must be a whole number of at least {least}, not {given}.")
+    """Refuse a number that is too small, and one that is too large for any count."""
+    from subgame.solve.limits import check_count
+
+    if given is not None:
+        check_count(name, given, least)
 
 
 def check_player(player: int | None) -> None:

@@ -26,7 +26,7 @@ from subgame.cli.grouping import grouped
 from subgame.cli.line import Line
 from subgame.cli.progress import Meter, check_range_schedule, load_kernels, range_memory
 from subgame.cli.spot import Spot
-from subgame.errors import SubgameError, human_bytes
+from subgame.errors import DAMAGED, SubgameError, human_bytes, unreadable
 from subgame.solve.schedule import NAMED
 
 if TYPE_CHECKING:
@@ -380,10 +380,14 @@ def _state_of(file: Path) -> tuple[str, Merge]:
     from subgame.tree.files import read_tensors
 
     said, _ = read_tensors(file, WANTED)
-    state = loads(said["state"]) if "state" in said else said
-    if "iteration" not in state:
+    try:
+        state = loads(said["state"]) if "state" in said else said
+        schedule = Schedule(**loads(state["schedule"])) if "iteration" in state else None
+    except DAMAGED:
+        raise unreadable(file, "has a damaged state of the solver", WANTED) from None
+    if schedule is None:
         raise SubgameError(
             f"{file} was saved without the state of the solver, so it cannot be solved further. "
             "Solve the spot again with --save state, the default."
         )
-    return str(Schedule(**loads(state["schedule"]))), merged_in(said)
+    return str(schedule), merged_in(said)

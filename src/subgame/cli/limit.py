@@ -24,6 +24,7 @@ from subgame.cli.progress import Meter, compiled, warm_up
 from subgame.cli.refine import places
 from subgame.cli.refine_view import not_saved
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
+from subgame.solve.limits import check_seed
 from subgame.solve.schedule import NAMED, parse
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def limit_command(
     where.check()
     leaves.check(where)
     _check_schedule(schedule, stop)
-    check_least("seed", given.seed, 0)
+    check_seed(given.seed)
     check_saved("--out", output.out)
     began, network = time.perf_counter(), leaves.network
     rules = load_game(game)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from subgame.tree.public_tree import PublicTree
     from subgame.tree.ranges.tree import RangeTree
 
-PATIENCE = 2.0
+PATIENCE = 1.0
 """Seconds after which a progress bar appears."""
 REPEAT = 10.0
 """Seconds between lines of progress where stderr is not a terminal."""

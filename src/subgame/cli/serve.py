@@ -12,6 +12,8 @@ from subgame.cli.checks import check_least
 from subgame.cli.common import bounded, stdout
 from subgame.errors import SubgameError
 
+LONGEST = 10**8
+"""Seconds of the longest job, about three years."""
 PROCESS = 2**28
 """Bytes of a worker beside what it solves, which --memory-limit bounds."""
 MISSING = (
@@ -69,6 +71,8 @@ def serve_command(
     check_least("workers", workers)
     if seconds is not None and not seconds > 0:
         raise SubgameError(f"--seconds must be a number above 0, not {seconds}.")
+    if seconds is not None and seconds > LONGEST:
+        raise SubgameError(f"--seconds must be at most {LONGEST:,}, not {seconds:g}.")
     if not 0 <= port < 2**16:
         raise SubgameError(f"--port must be from 0 to 65,535, not {port}.")
     try:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from subgame.cli.checks import check_least
 from subgame.errors import SubgameError, check_regular, read_text
+from subgame.solve.limits import check_seed
 
 if TYPE_CHECKING:
     from subgame.tree.public_tree import PublicTree
@@ -37,7 +37,7 @@ def read_strategy(tree: PublicTree, text: str, seed: int = 0) -> Strategy:
     if text.lower() == "uniform":
         return sg.Strategy.uniform(tree)
     if text.lower() == "random":
-        check_least("seed", seed, 0)
+        check_seed(seed)
         return sg.Strategy.random(tree, seed)
     path = Path(text)
     if path.suffix.lower() == ".json":

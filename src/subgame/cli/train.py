@@ -26,6 +26,7 @@ from subgame.cli.options import Given
 from subgame.cli.progress import compiled, warm_up
 from subgame.cli.train_holdem import train_flop
 from subgame.errors import SubgameError
+from subgame.solve.limits import check_seed
 
 if TYPE_CHECKING:
     from subgame.refine.sequence.leaf_network import LeafNetwork
@@ -107,7 +108,7 @@ def train_command(
     given.check()
     where.check()
     seed, way = given.seed, where.continuations or "bias"
-    check_least("seed", seed, 0)
+    check_seed(seed)
     check_least("rollouts", rollouts, LEAST_ROLLOUTS)
     options, rules = learning.options(seed), load_game(game)
     from subgame.games.holdem.game import Holdem

@@ -56,29 +56,42 @@ def dithered(discounts: Floats, begin: int, storage: str = "float32") -> Floats:
     action, which `discounts` ``[t, 4]`` may have as well.
     """
     block, at = divmod(begin - 1, AHEAD)
-    few = at + len(discounts) <= AHEAD
-    extra = _dither(block)[at : at + len(discounts)] if few else _extra(begin - 1, len(discounts))
-    out = np.empty((len(discounts), WIDTH))
+    count = len(discounts)
+    if at + count <= AHEAD:
+        extra = _ahead(block, storage)[at : at + count]
+    else:
+        extra = _extra(begin - 1, count, storage)
+    out = np.zeros((count, WIDTH))
     out[:, :3] = discounts[:, :3]
-    out[:, 3] = extra[:, 0]
-    base = out[:, 4:6]
-    np.greater_equal(discounts[:, :2], 0.5, out=base)  # smaller factors lose nothing to rounding
-    out[:, 6:8] = discounts[:, :2] + base * extra[:, 1:]
-    most = np.where(extra[:, 0] < WINDOW[storage], 1, 1 - 1 / WINDOW[storage])
-    out[:, 8] = np.minimum(discounts[:, 2], most) + extra[:, 1]
-    out[:, 9] = discounts[:, 3] if discounts.shape[1] > 3 else 0
+    out[:, 3:9] = extra
+    regrets, base = out[:, :2], out[:, 4:6]
+    np.greater_equal(regrets, 0.5, out=base)  # smaller factors lose nothing to rounding
+    fades = out[:, 6:8]
+    fades *= base
+    fades += regrets
+    kept = out[:, 8]
+    np.minimum(out[:, 2], kept, out=kept)
+    kept += extra[:, 3]
+    if discounts.shape[1] > 3:
+        out[:, 9] = discounts[:, 3]
     return out
 
 
-def _extra(before: int, count: int) -> Floats:
-    """[t, 2] the number of earlier iterations, and dither less 1."""
+def _extra(before: int, count: int, storage: str) -> Floats:
+    """[t, 6] what columns 3 to 8 of `dithered` begin with.
+
+    The number of earlier iterations; two that are not used; dither less 1, twice; and the largest
+    factor of an average.
+    """
     t = np.arange(before, before + count, dtype=np.float64)
     share = ((t + 0.5) * GOLDEN) % 1
     # Logistic: the errors of rounding then have mean 0.
-    return np.column_stack([t, DITHER * np.log(share / (1 - share)) - 1])
+    less = DITHER * np.log(share / (1 - share)) - 1
+    most = np.where(t < WINDOW[storage], 1, 1 - 1 / WINDOW[storage])
+    return np.column_stack([t, t, t, less, less, most])
 
 
 @lru_cache(maxsize=64)
-def _dither(block: int) -> Floats:
+def _ahead(block: int, storage: str) -> Floats:
     """`_extra` of a block of iterations, cached because it is slow for small trees."""
-    return _extra(block * AHEAD, AHEAD)
+    return _extra(block * AHEAD, AHEAD, storage)

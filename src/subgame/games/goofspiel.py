@@ -20,6 +20,8 @@ from subgame.games.base import CHANCE, TERMINAL, Game, State
 
 ORDERS = ("descending", "ascending", "random")
 RETURNS = ("win-loss", "points")
+MOST = 1_000
+"""Cards of the largest game."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +98,8 @@ class Goofspiel(Game):
     def __init__(
         self, cards: int = 4, order: str = "descending", returns: str = "win-loss"
     ) -> None:
-        if cards < 1:
-            raise SubgameError(f"Goofspiel needs at least one card each, not cards={cards}.")
+        if not 1 <= cards <= MOST:
+            raise SubgameError(f"Goofspiel has 1 to {MOST:,} cards each, not cards={cards}.")
         for what, value, known in (("order", order, ORDERS), ("returns", returns, RETURNS)):
             if value not in known:
                 raise SubgameError(

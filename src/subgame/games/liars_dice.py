@@ -20,6 +20,8 @@ from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 
 LIAR = "Liar"
+MOST = 1_000
+"""Bids of the largest game."""
 
 
 @dataclass(slots=True, eq=False)  # not frozen, because that takes twice as long to make
@@ -92,6 +94,11 @@ class LiarsDice(Game):
             raise SubgameError(
                 f"Liar's dice needs at least one die each with at least two faces, "
                 f"not dice={dice}, faces={faces}."
+            )
+        if 2 * dice * faces > MOST:
+            raise SubgameError(
+                f"Liar's dice has at most {MOST:,} bids, two for each die and face, not "
+                f"{2 * dice * faces:,} as with dice={dice}, faces={faces}."
             )
         self.dice, self.faces = dice, faces
         self.bids = [(q, f) for q in range(1, 2 * dice + 1) for f in range(1, faces + 1)]

@@ -38,6 +38,8 @@ CACHED = 2**16
 NAMED = {"fcpa": "1x a"}
 """Fold, call, pot, all-in: the usual smallest abstraction (Ganzfried & Sandholm 2013, Sec. 9)."""
 EVERY = "all"
+MOST = 500
+"""Chips of the largest stack with every whole number of chips as a bet."""
 
 
 @lru_cache(maxsize=CACHED)
@@ -50,9 +52,13 @@ def _listed(betting: Betting, sizes: BetSizes | None) -> tuple[str, ...]:
     """The actions in these sizes; None: every whole number of chips."""
     if sizes is not None:
         return betting.actions(sizes)
+    return (*betting.actions(NOTHING), *(f"r{total}" for total in _totals(betting)))
+
+
+def _totals(betting: Betting) -> range:
+    """What the player may bet or raise to."""
     least, most = betting.least_raise, betting.most_raise
-    totals = () if least is None or most is None else range(int(least), int(most) + 1)
-    return (*betting.actions(NOTHING), *(f"r{total}" for total in totals))
+    return range(0) if least is None or most is None else range(int(least), int(most) + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,10 @@ class NoLimitState(State):
         return self.game.actions(self.betting)
 
     def allows(self, action: str) -> bool:
-        return action in _listed(self.betting, None)
+        total = action[1:]
+        if action[:1] == "r" and total.isdecimal() and total == str(int(total)):
+            return int(total) in _totals(self.betting)
+        return action in self.betting.actions(NOTHING)
 
     def is_public(self, action: str) -> bool:
         return len(self.cards) >= 2
@@ -131,6 +140,11 @@ class NoLimitGame(Game):
             )
         self.stack, self.ante, self.bets, self.replies = stack, ante, bets, replies
         self.sizes = (_sizes(bets), _sizes(bets if replies == "same" else replies))
+        if None in self.sizes and stack > MOST:
+            raise SubgameError(
+                f"Bets of every size need a stack of at most {MOST:,} chips, not {stack:,}; name "
+                "sizes such as fcpa or 0.5x 1x a instead."
+            )
 
     def actions(self, betting: Betting) -> tuple[str, ...]:
         """What may be done there: f, c, r with the round's total, in the sizes considered."""

@@ -151,7 +151,7 @@ class LastStreet:
 
     def _reach(self, q: int) -> list[Tensor]:
         run, out = self.run, list[Tensor]()
-        entry = run._inside(q, run._tensor(self.blueprint.reach[q], run.torch.float64))
+        entry = run.inside(q, run.tensor(self.blueprint.reach[q], run.torch.float64))
         blocks = self.blueprint.average(q).blocks
         for place, block in zip(run.places[: self.street], blocks, strict=False):
             bet, here = place.level.bets[q], self.ops.enter(place, q, entry)

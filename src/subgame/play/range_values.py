@@ -17,13 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.blueprints.follow import DETERMINISTIC, FollowedBetting
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.engines.numba.sampled import NumbaSweeps, flat
 from subgame.engines.numba.sampled_kernels import Flat, Hands, add_fold, add_showdown, sweep
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS
-from subgame.games.holdem.rules import Betting
-from subgame.refine.mappings import heard, mapping
 from subgame.tree.betting_arrays import STORED, BettingArrays
 
 Floats = NDArray[np.float64]
@@ -49,29 +48,6 @@ class Sums(NamedTuple):
         return self.won / self.reach if self.reach > 0 else 0.0
 
 
-class Mind(NamedTuple):
-    """The real betting, and the hand of the blueprint's game that stands for it."""
-
-    real: Betting
-    meant: Betting | None
-    """None: the blueprint knows nothing like it."""
-
-    def after(self, action: str, blueprint: StoredBlueprint) -> Mind:
-        """After an action, which is taken for the nearest one that the blueprint knows."""
-        real, meant = self
-        there = real.child(action)
-        if meant is None or meant.is_over or meant.player != real.player:
-            return Mind(there, None)
-        actions = blueprint.tree.actions(blueprint.decision(meant))
-        how = mapping("deterministic-pseudo-harmonic")
-        taken = heard([meant.bet(each) for each in actions], real.bet(action), how)
-        if not taken:
-            return Mind(there, None)
-        now = meant.child(actions[max(taken, key=lambda k: taken[k])])
-        same = not now.is_over and (now.player, now.street) == (there.player, there.street)
-        return Mind(there, now if same else None)
-
-
 class BlueprintValues:
     """Values of public states with both players' ranges, by self-play of a blueprint.
 
@@ -81,8 +57,8 @@ class BlueprintValues:
     >>> values = BlueprintValues(StoredBlueprint.of(Trainer(recipe)))
     >>> start, ones = recipe.game.start(), np.ones(66)
     >>> board = tuple(range(5))
-    >>> found = values.sums(Mind(start, start), (board,), (ones, ones))
-    >>> found.reach == 21 * 10  # pairs of hands that the board leaves
+    >>> sums = values.sums(FollowedBetting(start, start), (board,), (ones, ones))
+    >>> sums.reach == 21 * 10  # pairs of hands that the board leaves
     True
     """
 
@@ -116,10 +92,14 @@ class BlueprintValues:
                 out.append((*board, card, *others))
         return out[:most]
 
-    def sums(self, at: Mind, boards: Sequence[Board], ranges: Ranges) -> Sums:
+    def after(self, at: FollowedBetting, action: str) -> FollowedBetting:
+        """After an action, which is taken for the nearest one that the blueprint knows."""
+        return at.after(action, self.blueprint.actions, DETERMINISTIC)
+
+    def sums(self, at: FollowedBetting, boards: Sequence[Board], ranges: Ranges) -> Sums:
         """Sums over whole boards; `ranges` are [hand] the reach of each player."""
-        real, meant = at
-        found = None if meant is None or real.is_over else self.blueprint.find(meant)
+        real, abstract = at.real, at.waiting
+        decision = None if abstract is None else self.blueprint.find(abstract)
         total = Sums(0.0, 0.0)
         for board in boards:
             hands, order = self._hands(board)
@@ -129,9 +109,9 @@ class BlueprintValues:
             cards, met = np.zeros(64, np.float32), np.zeros(len(order), np.float32)
             add_fold(one, np.float32(1), hands, cards, met)
             reach = float(zero.astype(np.float64) @ met)
-            if found is not None and meant is not None:
-                scale = float(real.pot) / float(meant.pot)
-                won = self._swept(found, scale, hands, order, (zero, one))
+            if decision is not None and abstract is not None:
+                scale = float(real.pot) / float(abstract.pot)
+                won = self._swept(decision, scale, hands, order, (zero, one))
             elif real.is_over and not real.is_showdown:
                 won = reach * float(real.net()[0])
             else:

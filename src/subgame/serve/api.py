@@ -9,6 +9,7 @@ from typing import Any, cast
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
 
 from subgame import __version__
 from subgame.errors import SubgameError, printable
@@ -89,6 +90,10 @@ def _errors(app: FastAPI) -> None:
         }
         told = "; ".join(f"{name or 'body'}: {said}" for name, said in fields.items())
         return answer(422, f"The request is not valid: {told}.", fields)
+
+    @app.exception_handler(HTTPException)
+    def refused(request: Request, error: HTTPException) -> JSONResponse:
+        return answer(error.status_code, f"{str(error.detail).rstrip('.')}.")
 
     @app.exception_handler(404)
     def missing(request: Request, error: Exception) -> JSONResponse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any, Literal
@@ -202,24 +203,25 @@ async def upload(request: Request, name: str = "Uploaded solution") -> Row:
         with path.open("wb") as file:
             async for chunk in request.stream():
                 file.write(chunk)
-        _check_solution(path)
+        await asyncio.to_thread(_check_solution, path)
 
-        def prepare(row: Row) -> None:
-            path.rename(store.folder(row["id"]) / "upload")
-
-        return queue.submit({"kind": "load"}, checked_name(name), prepare)
+        return queue.submit({"kind": "load"}, checked_name(name), {"upload": path})
     finally:
         path.unlink(missing_ok=True)
 
 
 def _check_solution(path: Path) -> None:
     """Refuse a file that is no solution before a worker reads it."""
-    from subgame.tree.files import read_tensors
+    from subgame.tree.files import check_finite, read_tensors
 
     try:
-        said = read_tensors(path)[0]
+        said, tensors = read_tensors(path)
     except SubgameError:
         raise SubgameError("The file is not a safetensors file, or it was cut short.") from None
+    try:
+        check_finite(path, tensors)
+    except SubgameError:
+        raise SubgameError("The file is damaged: some of its numbers are not finite.") from None
     if "board" not in said:
         raise SubgameError("The file has no spot of hold'em; save one with endgame --out.")
 

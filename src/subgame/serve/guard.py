@@ -25,6 +25,8 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 BODY = 2**20
 """Bytes of the largest JSON body."""
+BODIES = ("POST", "PUT", "PATCH")
+"""Methods of requests that have a body."""
 UPLOADS = ("/api/solutions",)
 """Paths that take a file of up to `Settings.upload` bytes."""
 LONGEST = 8_000
@@ -99,7 +101,7 @@ class Guard:
             return 403, "Requests from pages of other sites are refused."
         if len(scope["path"]) + len(scope.get("query_string", b"")) > LONGEST:
             return 414, f"An address has at most {LONGEST:,} characters."
-        if scope["type"] == "http" and scope["method"] in ("POST", "PUT", "PATCH"):
+        if scope["type"] == "http" and scope["method"] in BODIES:
             return self._body(scope, headers)
         return None
 
@@ -158,10 +160,62 @@ class Guard:
             await refuse(with_headers, *refused)
             return
         with suppress(_TooLargeError):
-            await self.app(scope, counted, with_headers)
+            incoming: Receive = counted
+            if _has_json(scope):
+                body = await _whole(counted)
+                if (fault := json_fault(body)) is not None:
+                    await refuse(with_headers, 400, fault)
+                    return
+                incoming = _again(body, receive)
+            await self.app(scope, incoming, with_headers)
         if seen > most and not started:
             seen = 0
             await refuse(with_headers, 413, f"The body has more than {human_bytes(most)}.")
+
+
+async def _whole(receive: Receive) -> bytes:
+    """The body of a request; what came of it if the sender has gone."""
+    parts, more = [], True
+    while more:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        more = bool(message.get("more_body"))
+    return b"".join(parts)
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Receives a body that was read already, then whatever comes next."""
+    messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def next_message() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return next_message
+
+
+def json_fault(body: bytes) -> str | None:
+    """What is wrong with a JSON body; None if nothing is, or if there is none.
+
+    >>> json_fault(b'{"pot": 100}'), json_fault(b'{"pot": NaN}')
+    (None, 'The body is not valid JSON: NaN is not a number of JSON.')
+    >>> json_fault('{"pot": 100}'.encode("utf-16"))
+    'The body is not valid JSON: it is not UTF-8 text.'
+    """
+    why = ""
+    try:
+        if body:
+            json.loads(body.decode(), parse_constant=_no_number)
+    except UnicodeDecodeError:
+        why = "it is not UTF-8 text"
+    except RecursionError:
+        why = "its lists and objects are too deep"
+    except ValueError as error:
+        why = str(error)
+    return f"The body is not valid JSON: {why}." if why else None
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is not a number of JSON")
 
 
 async def refuse(send: Send, status: int, sentence: str) -> None:
@@ -178,6 +232,11 @@ async def send_bytes(
     raw = [(name.encode(), value.encode()) for name, value in told.items()]
     await send({"type": "http.response.start", "status": status, "headers": raw})
     await send({"type": "http.response.body", "body": b"" if head else body})
+
+
+def _has_json(scope: Scope) -> bool:
+    """Whether a request that is not refused has a JSON body."""
+    return scope["method"] in BODIES and scope["path"] not in UPLOADS
 
 
 def _api(scope: Scope) -> bool:

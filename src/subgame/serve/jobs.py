@@ -9,8 +9,10 @@
 | failed | it has none; the job's `error` says why |
 | cancelled | it was taken back |
 
-When the server stops, running jobs are put back into the queue with a checkpoint; when it starts
-again, they go on. A server that was killed finds their last checkpoints.
+A worker that the system ends (``kill -9``, no memory) is started again, up to `RESTARTS` times; a
+solve goes on from its last checkpoint. When the server stops, running jobs are put back into the
+queue with a checkpoint; when it starts again, they go on. A server that was killed finds their last
+checkpoints.
 """
 
 from __future__ import annotations
@@ -22,19 +24,22 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from subgame.errors import SubgameError
 from subgame.serve.settings import Settings
-from subgame.serve.store import Row, Store
-from subgame.serve.worker import CANCELLED, RESULT, TASK
+from subgame.serve.store import Row, Store, new_id
+from subgame.serve.worker import CANCELLED, RESULT, TASK, write_json
 
 Listener = Callable[[Row], None]
 WORKER = (sys.executable, "-m", "subgame.serve.worker")
 """The command of a worker; the folder of the data and the job are added."""
 WAITING = ("queued", "running")
+RESTARTS = 3
+"""How often a job goes on after its worker was ended by the system."""
 POINTS = 400
 """Points of a curve that are kept."""
 GRACE, PATIENCE = 20.0, 120.0
@@ -61,11 +66,21 @@ class Jobs:
 
     # What people ask for ---------------------------------------------------------------------
     def submit(
-        self, task: dict[str, Any], name: str, prepare: Callable[[Row], None] | None = None
+        self, task: dict[str, Any], name: str, files: Mapping[str, Path] | None = None
     ) -> Row:
-        """Put a job into the queue; `prepare` may put files into its folder."""
+        """Put a job into the queue; `files` are moved into its folder, under these names.
+
+        The folder is complete before the job is: a server that is killed in between leaves no job
+        without its files.
+        """
         self.check_room()
         task = task | {"memory_limit": self.settings.memory_limit}
+        id = new_id()
+        folder = self.store.folder(id)
+        folder.mkdir()
+        for inside, path in (files or {}).items():
+            path.rename(folder / inside)
+        write_json(folder / TASK, task)
         row = self.store.add(
             "jobs",
             {
@@ -80,12 +95,8 @@ class Jobs:
                 "of": task.get("of"),
                 "changed": time.time(),
             },
+            id,
         )
-        folder = self.store.folder(row["id"])
-        folder.mkdir()
-        (folder / TASK).write_text(json.dumps(task))
-        if prepare is not None:
-            prepare(row)
         self._tell(row)
         self._start()
         return row
@@ -188,13 +199,16 @@ class Jobs:
                 result = json.loads(found.read_text())
                 state = _after(wish, row["task"], result)
                 row = row | {"state": state, "result": _summary(result)}
-                row |= {"share": 1.0, "note": worker.late} if state == "done" else {}
+                note = worker.late or row.get("note", "")
+                row |= {"share": 1.0, "note": note} if state == "done" else {}
             elif wish in ("queued", "paused") and code == CANCELLED:
                 row = row | {"state": wish}  # it had not begun to solve
             elif wish == "queued":
                 row = row | {"state": "queued"}
             elif code == CANCELLED and not worker.late:
                 row = row | {"state": "cancelled"}
+            elif code < 0 and not worker.late and row.get("restarts", 0) < RESTARTS:
+                row = row | _again(row, code)
             else:
                 why = worker.error or worker.late or _crash(code, folder)
                 row = row | {"state": "failed", "error": why}
@@ -306,8 +320,20 @@ def _crash(code: int, folder: Any) -> str:
             return f"The worker failed: {lines[-1][:300]}"
     if code < 0:
         name = signal.Signals(-code).name
-        return f"The worker was ended by the system ({name}); it may have run out of memory."
+        return (
+            f"The worker was ended by the system ({name}), the last of {RESTARTS + 1} times; it "
+            "may have run out of memory."
+        )
     return f"The worker ended without a result (code {code})."
+
+
+def _again(row: Row, code: int) -> Row:
+    """What changes in a job whose worker was ended by the system and is started again."""
+    restarts = row.get("restarts", 0) + 1
+    times = "" if restarts == 1 else f" {restarts} times"
+    name = signal.Signals(-code).name
+    note = f"The system ended the worker{times} (last by {name}); the job went on."
+    return {"state": "queued", "restarts": restarts, "note": note}
 
 
 def _summary(result: dict[str, Any]) -> dict[str, Any]:

@@ -40,7 +40,9 @@ def opened(path: Path, memory_limit: str) -> Opened:
     key = (path, path.stat().st_mtime_ns)
     with _opening:
         if key not in _opened:
-            _opened[key] = Opened(Endgame.open(path, memory_limit=memory_limit), threading.Lock())
+            # A worker wrote or checked it.
+            solved = Endgame.open(path, memory_limit=memory_limit, check=False)
+            _opened[key] = Opened(solved, threading.Lock())
         _opened.move_to_end(key)
         while len(_opened) > KEPT:
             _opened.popitem(last=False)

@@ -76,6 +76,11 @@ def checked_name(name: str) -> str:
     return found[0]
 
 
+def new_id() -> str:
+    """A new identifier."""
+    return secrets.token_hex(6)
+
+
 class Store:
     """Rows by table and identifier, safe to use from several threads."""
 
@@ -98,7 +103,7 @@ class Store:
     # Rows ------------------------------------------------------------------------------------
     def add(self, table: str, row: Mapping[str, Any], id: str | None = None) -> Row:
         """Keep a new row under a new identifier."""
-        made = {**row, "id": id or secrets.token_hex(6), "made": time.time()}
+        made = {**row, "id": id or new_id(), "made": time.time()}
         with self._lock:
             self._base.execute(
                 f"INSERT INTO {_known(table)} VALUES (?, ?, ?, ?)",

@@ -96,12 +96,22 @@ def run(data: Path, job: str) -> None:
     logger.addHandler(told)
     # The worker of a server that was killed may still be writing its checkpoint.
     with OnlyWriter.waiting(folder / TASK, lambda error: tell(phase=f"Waiting: {error}")):
+        for unfinished in folder.glob(".*.part*"):  # of a worker that was killed
+            unfinished.unlink()
         try:
             result = KINDS[task["kind"]](data, folder, task)
         finally:
             logger.removeHandler(told)
-        (folder / RESULT).write_text(json.dumps(result))
+        write_json(folder / RESULT, result)
     tell(done=True)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a file that is never read half."""
+    from subgame.tree.files import replacing
+
+    with replacing(path) as new:
+        new.write_text(json.dumps(value))
 
 
 # Kinds of jobs -------------------------------------------------------------------------------
@@ -280,15 +290,18 @@ def load(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
     from subgame.tree.strategy import Strategy
 
     tell(phase="Reading the solution")
-    solved = Endgame.open(folder / "upload", memory_limit=task["memory_limit"])
+    upload = folder / "upload"
+    if not upload.exists():  # a worker was killed after it had moved the file
+        upload = folder / STRATEGY
+    solved = Endgame.open(upload, memory_limit=task["memory_limit"])
     if solved.exploitability is None:
         whole = Strategy.from_weights(solved.tree, solved.strategy.probs)
         gap = exploitability(solved.tree, whole)
         solved = replace(solved, exploitability=gap)
         solved.save(folder / STRATEGY)
-        (folder / "upload").unlink()
     else:
-        (folder / "upload").rename(folder / STRATEGY)
+        upload.rename(folder / STRATEGY)
+    (folder / "upload").unlink(missing_ok=True)
     return _spot_result(solved)
 
 

@@ -18,6 +18,8 @@ FIRST = 16
 """The iteration after which exploitability is first measured on the way to a target."""
 FARTHEST = 1000
 """Iterations after which no measurement is left out; later ones also tell whether a run stalls."""
+MOST = 10**12
+"""The largest count of anything, such as the iterations of a run."""
 STEEP = (1.0, 2.2)
 """Exploitability is expected to fall like a power of the iterations between these two."""
 EAGER = 1.1
@@ -37,8 +39,8 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("iterations", "check_every"):
             count = getattr(self, name)
-            if count is not None and not (_whole(count) and count >= 1):
-                raise ArgumentError(name, f"must be a whole number of at least 1, not {count}.")
+            if count is not None:
+                check_count(name, count if not _whole(count) else int(count))
         for name in ("seconds", "target"):
             _above_0(name, getattr(self, name))
         if self.iterations is None and self.seconds is None and self.target is None:
@@ -106,10 +108,12 @@ def check_seed(seed: int) -> None:
         raise ArgumentError("seed", f"must be a whole number from 0 to 2^63 - 1, not {seed}.")
 
 
-def check_count(name: str, count: object) -> None:
-    """Raise an error if a count is not an integer of at least 1."""
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise ArgumentError(name, f"must be a whole number of at least 1, not {count}.")
+def check_count(name: str, count: object, least: int = 1, most: int = MOST) -> None:
+    """Raise an error if a count is not an integer, or too small or too large."""
+    if isinstance(count, bool) or not isinstance(count, int) or count < least:
+        raise ArgumentError(name, f"must be a whole number of at least {least}, not {count}.")
+    if count > most:
+        raise ArgumentError(name, f"must be at most {most:,}, not {count}.")
 
 
 def _whole(value: object) -> bool:
@@ -117,7 +121,7 @@ def _whole(value: object) -> bool:
 
 
 def _above_0(name: str, limit: float | None) -> None:
-    if limit is not None and not (_number(limit) and limit > 0):
+    if limit is not None and not (_number(limit) and 0 < limit < math.inf):
         given = f"{limit:g}" if _number(limit) else limit
         raise ArgumentError(name, f"must be a number above 0, not {given}.")
 

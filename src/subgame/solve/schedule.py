@@ -386,6 +386,9 @@ def _named(text: str) -> Schedule:
 
 def _value(text: str) -> float | bool | str:
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         return {"true": True, "false": False}.get(text.lower(), text)
+    if math.isinf(number) and any(map(str.isdigit, text)):
+        raise SubgameError(f"A schedule's numbers must be finite or inf, not {text}.")
+    return number

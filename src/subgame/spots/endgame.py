@@ -49,7 +49,7 @@ from subgame.spots.off_path import off_path
 from subgame.spots.runouts import runouts
 from subgame.spots.tables import Table
 from subgame.tree.compile import compile
-from subgame.tree.files import describe, read_tensors, write_tensors
+from subgame.tree.files import check_finite, describe, read_tensors, write_tensors
 from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.tree import Merge, RangeTree, range_tree
 from subgame.tree.strategy import FORMAT, Strategy
@@ -132,12 +132,15 @@ class Endgame:
         return cls(strategy, ev, equity, hand_ev, hand_equity)
 
     @classmethod
-    def open(cls, path: str | Path, *, memory_limit: str | float | None = "8GiB") -> Endgame:
+    def open(
+        cls, path: str | Path, *, memory_limit: str | float | None = "8GiB", check: bool = True
+    ) -> Endgame:
         """A saved spot, without loading it: probabilities are read from the file as they are used.
 
-        A file that was saved without values is evaluated, for which all of it is read.
+        A file that was saved without values is evaluated, for which all of it is read. With `check`
+        all of it is read once and refused if a number is not finite.
         """
-        tree = tree_of(path, memory_limit)
+        tree = tree_of(path, memory_limit, check=check)
         values = _stored_values(path, tree)
         if values is None:
             return cls.of(load(path, memory_limit=memory_limit))
@@ -362,9 +365,13 @@ def load(path: str | Path, *, memory_limit: str | float | None = "8GiB") -> Stra
     return replace(mapped, probs=(first, second))
 
 
-def tree_of(path: str | Path, memory_limit: str | float | None = "8GiB") -> RangeTree:
-    """The tree of the endgame that a file was made for."""
-    said = read_tensors(path, SAVED)[0]
+def tree_of(
+    path: str | Path, memory_limit: str | float | None = "8GiB", *, check: bool = True
+) -> RangeTree:
+    """The tree of the endgame that a file was made for; `check` is as in `Endgame.open`."""
+    said, tensors = read_tensors(path, SAVED)
+    if check:
+        check_finite(path, tensors, SAVED)
     game = _game(path, said)
     tree = range_tree(compile(game, memory_limit=memory_limit, merge=merged_in(said)))
     try:

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import Betting
+from subgame.games.holdem.sizes import STREETS
 
 Ints = NDArray[np.int32]
 FOLD, CALL = -1, 0
@@ -97,7 +98,11 @@ class BettingArrays:
 
     @classmethod
     def restored(cls, stored: Mapping[str, NDArray[Any]]) -> BettingArrays:
-        """The arrays from those of `STORED`; the rest follows from them."""
+        """The arrays from those of `STORED`; the rest follows from them.
+
+        A ValueError says that they are not those of a betting tree.
+        """
+        _check(stored)
         player, street, first = (stored[name] for name in STORED[:3])
         child, stake = stored["child"], stored["stake"]
         many, width = len(player), np.diff(first)
@@ -213,6 +218,27 @@ def _walk(game: Holdem) -> list[_Node]:
     return found
 
 
+def _check(stored: Mapping[str, NDArray[Any]]) -> None:
+    """Raise an error unless arrays fit each other and point into each other."""
+    player, street, first, code, child, stake = (stored[name] for name in STORED)
+    many, ends = len(player), len(child)
+    sizes = [each.shape for each in (player, street, first, code, child, stake)]
+    fits = sizes == [(many,), (many,), (many + 1,), (ends,), (ends,), (ends,)] and many > 0
+    fits = fits and all(each.dtype.kind == "i" for each in stored.values())
+    if not (fits and first[0] == 0 and first[-1] == ends and np.diff(first).min() > 0):
+        raise ValueError("the actions of the decisions do not fit")
+    below = np.sort(child[child >= 0])  # every decision but the first follows one action
+    if len(below) != many - 1 or child.max() >= many or child.min() < min(FOLDED, SHOWN):
+        raise ValueError("the decisions are no tree")
+    if many > 1 and np.diff(below).min(initial=1) < 1:
+        raise ValueError("a decision follows two actions")
+    players, streets = np.unique(player), (street.min(), street.max())
+    if players.tolist() != [0, 1] or np.diff(player).min() < 0:
+        raise ValueError("both players must have decisions, the first player's first")
+    if streets[0] < 0 or streets[1] >= len(STREETS):
+        raise ValueError("there is no such street")
+
+
 def _last_sequences(
     player: Ints, owner: NDArray[Any], above: NDArray[Any], base: list[int]
 ) -> NDArray[np.int64]:
@@ -223,6 +249,8 @@ def _last_sequences(
         at = start
         while last[at, 0] < 0:
             path.append(at)
+            if len(path) > len(player):
+                raise ValueError("the decisions form a circle")
             if above[at] < 0:
                 last[at] = 0
                 path.pop()

@@ -198,7 +198,7 @@ def read_tensors(
             size = int.from_bytes(file.read(8), "little")
             if not 0 < size <= min(path.stat().st_size - 8, HEADER):
                 raise ValueError
-            header = json.loads(file.read(size))
+            header = json.loads(file.read(size).decode())  # bytes could be UTF-16
         meta = header.pop("__metadata__", {})
         out: dict[str, NDArray[Any]] = {}
         for name, info in header.items():
@@ -217,3 +217,14 @@ def read_tensors(
     except DAMAGED:
         why = "is not a safetensors file, or was cut short"
         raise unreadable(path, why, wanted) from None
+
+
+def check_finite(
+    path: str | Path, tensors: Mapping[str, NDArray[Any]], wanted: str = "a file saved by subgame"
+) -> None:
+    """Raise an error if a number of a file is not finite: it is damaged."""
+    for name, values in tensors.items():
+        ends = (values.min(), values.max()) if values.size else ()
+        if not np.all(np.isfinite(ends)):
+            why = f"is damaged (the numbers '{name}' are not all finite)"
+            raise unreadable(path, why, wanted)

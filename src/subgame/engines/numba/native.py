@@ -25,7 +25,6 @@ from threading import RLock
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from subgame.engines.numba.first_use import LOGGER, NO_CACHE, private_folder, tell
 from subgame.errors import SubgameError
@@ -76,20 +75,6 @@ class Packed:
         self.item, self.slots = item, array("q")
         self.kind = Kind.of(_put(item, self.slots))
 
-    @classmethod
-    def of_arrays(cls, arrays: tuple[Any, ...], more: Packed, kind: Kind) -> Packed:
-        """Flat arrays, then the items of `more`, whose `kind` is known.
-
-        It is for what is packed on every call, without the checks of others.
-        """
-        made = cls.__new__(cls)
-        made.item, made.kind, made.slots = (*arrays, *more.item), kind, array("q")
-        for one in arrays:
-            made.slots.append(_address(one))
-            made.slots.append(len(one))
-        made.slots.extend(more.slots)
-        return made
-
 
 class Kind:
     """What the type of a packed argument follows from; there is one of each, compared by identity.
@@ -109,12 +94,17 @@ class Kind:
         return cls._known.setdefault(parts, cls(parts))
 
 
+_addressof, _byte_of = ctypes.addressof, ctypes.c_char.from_buffer
+
+
 def _address(item: NDArray[Any]) -> int:
-    """Where an array begins. NumPy's own answer takes three times as long."""
-    try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(item))
-    except (TypeError, ValueError):  # it cannot be written, or is empty
-        return int(item.__array_interface__["data"][0])
+    """Where a contiguous array begins. NumPy's own answer takes four times as long."""
+    flags = item.flags
+    if not flags.c_contiguous:
+        raise ValueError("kernels need contiguous arrays")
+    if flags.writeable and item.size:
+        return _addressof(_byte_of(item))
+    return int(item.__array_interface__["data"][0])
 
 
 def _put(item: Any, slots: array[int]) -> Any:
@@ -123,9 +113,6 @@ def _put(item: Any, slots: array[int]) -> Any:
         slots.extend(item.slots)
         return item.kind
     if isinstance(item, np.ndarray):
-        flags = item.flags
-        if not flags.carray and not (flags.c_contiguous and flags.aligned):
-            raise ValueError("kernels need contiguous arrays")
         slots.append(_address(item))
         slots.extend(item.shape)
         return f"{item.dtype.char}{item.ndim}"
@@ -159,13 +146,16 @@ class Kernel:
     def __call__(self, *args: Any) -> None:
         slots = array("q")
         kind = tuple([_put(each, slots) for each in args])
-        entry = self._entries.get(kind, _UNKNOWN)
-        if entry is _UNKNOWN:
-            entry = self._prepared(kind)
+        entry = self.entry(kind)
         if _loads_only:
             return
         if entry is None or entry(slots.buffer_info()[0]):
             self.dispatcher(*map(_plain, args))
+
+    def entry(self, kind: Any) -> Callable[[int], int] | None:
+        """What runs the kernel for arguments of a kind; None where only Numba can."""
+        entry = self._entries.get(kind, _UNKNOWN)
+        return self._prepared(kind) if entry is _UNKNOWN else entry
 
     def _prepared(self, kind: Any) -> Callable[[int], int] | None:
         """The entry for arguments of a kind, which is made once."""
@@ -199,19 +189,95 @@ class Kernel:
             return None
 
 
+class Blank:
+    """An argument that every call of a `Call` brings.
+
+    Its kind is ``""`` for an integer, a text such as ``"d1"`` for an array (the character of its
+    type and its number of axes), or the `Kind` of something packed, whose `slots` are counted.
+    """
+
+    __slots__ = ("dtype", "kind", "slots")
+
+    def __init__(self, kind: str | Kind, slots: int = 1) -> None:
+        self.kind, self.slots, self.dtype = kind, slots, None
+        if isinstance(kind, str) and kind:
+            self.dtype, self.slots = np.dtype(kind[0]), 1 + int(kind[1:])
+
+
+class Call:
+    """A kernel with its arguments, of which only those that are `Blank` change.
+
+    The slots of the others are written once, so a call takes a few microseconds. Every call has
+    slots of its own: threads may call at the same time.
+    """
+
+    __slots__ = ("_blanks", "_entry", "_kind", "_slots", "args", "kernel")
+
+    def __init__(self, kernel: Kernel, *args: Any) -> None:
+        self.kernel, self.args = kernel, args
+        self._slots, self._entry = array("q"), _UNKNOWN
+        self._blanks: list[tuple[int, Any, Any, int]] = []
+        self._kind = tuple([self._lay(each) for each in args])
+
+    def _lay(self, item: Any) -> Any:
+        """Append the slots of an argument; returns its kind."""
+        if isinstance(item, tuple):
+            return tuple([self._lay(each) for each in item])
+        if not isinstance(item, Blank):
+            return _put(item, self._slots)
+        self._blanks.append((len(self._slots), item.kind, item.dtype, item.slots - 1))
+        self._slots.extend([0] * item.slots)
+        return item.kind
+
+    def __call__(self, *items: Any) -> None:
+        """Run the kernel with `items` in place of the blanks; None is an array without numbers."""
+        slots = self._slots[:]
+        for (at, kind, dtype, axes), item in zip(self._blanks, items, strict=True):
+            if dtype is not None:
+                if item is None:
+                    continue
+                if item.dtype != dtype or item.ndim != axes:
+                    raise TypeError(f"An array of {item.ndim}-d {item.dtype} where {kind} is due.")
+                slots[at] = _address(item)
+                slots[at + 1] = len(item)
+                if axes > 1:
+                    slots[at + 2 : at + 1 + axes] = array("q", item.shape[1:])
+            elif kind == "":
+                slots[at] = item
+            elif item.kind is kind:
+                slots[at : at + len(item.slots)] = item.slots
+            else:
+                raise TypeError("A packed argument of another kind.")
+        entry = self._entry
+        if entry is _UNKNOWN:
+            entry = self._entry = self.kernel.entry(self._kind)
+        if _loads_only:
+            return
+        if entry is None or entry(slots.buffer_info()[0]):
+            left = iter(items)
+            self.kernel.dispatcher(*(_plain(_filled(each, left)) for each in self.args))
+
+
+def _filled(item: Any, items: Iterator[Any]) -> Any:
+    """An argument of a `Call` with the next `items` in place of blanks."""
+    if isinstance(item, tuple):
+        return tuple([_filled(each, items) for each in item])
+    if not isinstance(item, Blank):
+        return item
+    brought = next(items)
+    if brought is None and item.dtype is not None:
+        return np.zeros((0,) * (item.slots - 1), item.dtype)
+    return brought
+
+
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-SETTINGS = ("OPT", "CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "LOOP_VECTORIZE", "SLP_VECTORIZE")
-SETTINGS += ("LLVM_REFPRUNE_PASS", "LLVM_REFPRUNE_FLAGS", "INTEL_SVML", "DISABLE_INTEL_SVML")
-SETTINGS += (
-    "BOUNDSCHECK",
-    "DEBUGINFO",
-    "DEBUG",
-    "FULL_TRACEBACKS",
-    "DISABLE_JIT",
-    "USE_PASS_MANAGER",
+SETTINGS = (
+    *("OPT", "CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "LOOP_VECTORIZE", "SLP_VECTORIZE"),
+    *("LLVM_REFPRUNE_PASS", "LLVM_REFPRUNE_FLAGS", "INTEL_SVML", "DISABLE_INTEL_SVML"),
+    *("BOUNDSCHECK", "DEBUGINFO", "DEBUG", "FULL_TRACEBACKS", "DISABLE_JIT", "USE_PASS_MANAGER"),
 )
 """The variables NUMBA_... that change machine code."""
 

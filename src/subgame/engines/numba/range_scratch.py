@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.numba.aligned import zeros
-from subgame.engines.numba.native import Kernel, Packed
+from subgame.engines.numba.native import Call, Kernel, Packed
 from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.deal import padded
 from subgame.tree.ranges.tree import RangeTree
@@ -83,6 +83,15 @@ class Workspace(NamedTuple):
         return me, threads, team, *(each._replace(**rows._asdict()) for each in both)
 
 
+class Form:
+    """The arguments of a kernel between the boards and the workspace, with blanks."""
+
+    __slots__ = ("args",)
+
+    def __init__(self, *args: Any) -> None:
+        self.args = args
+
+
 class Workers:
     """Threads, and their workspace in each precision, which is allocated on first use."""
 
@@ -91,6 +100,7 @@ class Workers:
         self.arrays = Packed(tree.betting_tree), Packed(tree.boards)
         self.several = int(tree.boards.child_at[0]) > 1
         self._workspaces: dict[Any, Workspace] = {}
+        self._calls: dict[Any, list[Call]] = {}
         self._pool: ThreadPoolExecutor | None = None
 
     def close(self) -> None:
@@ -98,20 +108,35 @@ class Workers:
         if self._pool is not None:
             self._pool.shutdown()
 
-    def run(self, dtype: Any, kernel: Kernel, *args: Any, rows: Rows | None = None) -> None:
-        """Run ``kernel(betting tree, boards, *args, work)`` on every thread; see `Workspace`."""
-        work = self.workspace(dtype)
+    def run(
+        self,
+        dtype: Any,
+        kernel: Kernel,
+        form: Form,
+        items: tuple[Any, ...],
+        rows: Rows | None = None,
+    ) -> None:
+        """Run ``kernel(betting tree, boards, *form, work)`` on every thread; see `Workspace`.
+
+        `items` take the place of the blanks in `form`.
+        """
+        work, key = self.workspace(dtype), (dtype, kernel, form)
+        calls = self._calls.get(key) if rows is None else None
+        if calls is None:
+            owned = [work.given(k, rows) for k in range(self.threads)]
+            calls = [Call(kernel, *self.arrays, *form.args, own) for own in owned]
+            if rows is None:
+                self._calls[key] = calls
+        if self.threads == 1:
+            calls[0](*items)
+            return
         work.team.counters[:] = 0
-        if self._pool is None and self.threads > 1:
+        if self._pool is None:
             from concurrent.futures import ThreadPoolExecutor
 
             self._pool = ThreadPoolExecutor(self.threads - 1)
-        jobs = [
-            self._pool.submit(kernel, *self.arrays, *args, work.given(k, rows))
-            for k in range(1, self.threads)
-            if self._pool is not None
-        ]
-        kernel(*self.arrays, *args, work.given(0, rows))
+        jobs = [self._pool.submit(call, *items) for call in calls[1:]]
+        calls[0](*items)
         for job in jobs:
             job.result()
 

@@ -22,6 +22,7 @@ from subgame.engines.numba.simd import (
     load,
     note,
     part,
+    prefetch,
     recall,
     small,
     splat,
@@ -135,6 +136,23 @@ def shares_of(m: Matching, e: int, n: int) -> Any:
     return shares(total, n)
 
 
+@small
+def ahead_of(f: BettingTree, sp: int) -> int:
+    """How far the numbers of the next tile are from those of a tile; 0: they are in the cache.
+
+    While a tile is worked on, the next one comes from memory, a few lines at a time: many at once
+    would wait for one another. The next tile may be that of the next board.
+    """
+    return (f.rows[sp] - f.roots[sp // 2]) * LANES if sp > 1 else 0
+
+
+@small
+def fetch(numbers: Stored, e: int, n: int) -> None:
+    """Start to bring the numbers of a decision with `n` actions into the cache."""
+    for k in range(e, e + n * LANES, LANES):
+        prefetch(numbers, k)
+
+
 @part
 def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
     """The reach of every row of a tile; `at` is where its weights start.
@@ -157,10 +175,14 @@ def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
     zero, seed = splat(0.0, like), 4 * np.int64(ahead[3]) + AVERAGE
     at -= f.roots[sp // 2] * LANES
     m = matching(side, like)
-    plain = not m.predicted and ahead[9] == 0
+    plain, far = not m.predicted and ahead[9] == 0, ahead_of(f, sp)
     for i in range(f.infoset_at[sp], f.infoset_at[sp + 1]):
         n, to = f.actions[i], f.first[i] * LANES
         here, e = load(reach, f.parent[i] * LANES, like), at + to
+        if far > 0:
+            fetch(weights, e + far, n)
+            if kept:
+                fetch(average, e + far, n)
         if n == 2 and plain:
             a = larger(recall(weights, scale, e, like), zero)
             b = larger(recall(weights, scale, e + LANES, like), zero)
@@ -222,10 +244,12 @@ def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
     zero = splat(0.0, like)
     at -= f.roots[sp // 2] * LANES
     m, seed = matching(side, like), 4 * np.int64(rates[3]) + REGRET
-    plain = not m.predicted and rates[9] == 0
+    plain, far = not m.predicted and rates[9] == 0, ahead_of(f, sp)
     for i in range(f.infoset_at[sp + 1] - 1, f.infoset_at[sp] - 1, -1):
         n, to, up = f.actions[i], f.first[i] * LANES, f.parent[i] * LANES
         e = at + to
+        if far > 0:
+            fetch(weights, e + far, n)
         if n == 3 and plain:
             x, y = recall(weights, scale, e, like), recall(weights, scale, e + LANES, like)
             z = recall(weights, scale, e + 2 * LANES, like)

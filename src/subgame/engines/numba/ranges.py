@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +12,16 @@ from subgame.engines.base import EngineBase
 from subgame.engines.contract import Both, Floats, Loop, Mode, Numbers, Pair, Regrets, Response
 from subgame.engines.numba.aligned import zeros
 from subgame.engines.numba.int16 import Int16Numbers
-from subgame.engines.numba.native import Kernel, Packed
-from subgame.engines.numba.range_scratch import NOBODY, OWN, THEIRS, Rows, Scratch, Workers
+from subgame.engines.numba.native import Blank, Kernel, Packed
+from subgame.engines.numba.range_scratch import (
+    NOBODY,
+    OWN,
+    THEIRS,
+    Form,
+    Rows,
+    Scratch,
+    Workers,
+)
 from subgame.engines.rounding import RESOLUTION, dithered
 from subgame.errors import SubgameError, did_you_mean
 from subgame.memory import Allowance, cores
@@ -51,6 +59,13 @@ class _Plan(NamedTuple):
     reach: Floats  # [root, infoset]
 
 
+class _Views(NamedTuple):
+    """Parts of a workspace: the numbers at the roots of a single board."""
+
+    reach: tuple[Any, Any]  # [p][root, place]
+    paid: Any  # [root, place] the traverser's values after a sweep
+
+
 class NumbaRangeEngine(EngineBase):
     """CPU kernels bound to one hold'em tree; see `contract.Engine` and `contract.RangeEngine`.
 
@@ -77,6 +92,7 @@ class NumbaRangeEngine(EngineBase):
         self._asked = threads
         threads = threads or (1 if self.size < ALONE else cores())
         self._workers = Workers(tree, self._useful(threads))
+        self._seen: tuple[Workers, dict[Any, _Views]] = self._workers, {}
 
     @property
     def threads(self) -> int:
@@ -103,13 +119,31 @@ class NumbaRangeEngine(EngineBase):
 
     def _enter(self, dtype: Any, p: int, reach: Floats) -> None:
         """Copy player `p`'s reach [root, infoset] into the workspace."""
-        top, given = self._workers.workspace(dtype).top, np.asarray(reach)
+        given = np.asarray(reach)
         if self.many == 1:
-            given = given.take(self.stand[p], axis=1)
-        given = given.reshape(self.ways, self.many, -1)
+            self._views(dtype).reach[p][:] = given.take(self.stand[p], axis=1)
+            return
+        top, given = self._workers.workspace(dtype).top, given.reshape(self.ways, self.many, -1)
         into = self._at_roots(top, top.way, int(top.way_at[p]))
         into[:, :, : given.shape[2]] = given.transpose(1, 0, 2)
         into[:, :, given.shape[2] :] = 0
+
+    def _views(self, dtype: Any) -> _Views:
+        """The numbers at the roots of a single board."""
+        workers = self._workers
+        if self._seen[0] is not workers:
+            self._seen = workers, {}
+        views = self._seen[1]
+        if dtype not in views:
+            top = workers.workspace(dtype).top
+            reach = both(
+                lambda p: self._at_roots(top, top.way, int(top.way_at[p]))[
+                    0, :, : len(self.stand[p])
+                ]
+            )
+            paid = self._at_roots(top, top.result, int(top.result_at[0]))[0]
+            views[dtype] = _Views(reach, paid)
+        return views[dtype]
 
     def _at_roots(self, top: Scratch, numbers: NDArray[Any], at: int) -> NDArray[Any]:
         """[board, betting root, place] numbers of a workspace at the roots, from `at` on."""
@@ -118,12 +152,12 @@ class NumbaRangeEngine(EngineBase):
 
     def _paid(self, dtype: Any, p: int) -> Floats:
         """[root, infoset] player `p`'s values at the roots after the last sweep."""
-        top = self._workers.workspace(dtype).top
-        paid = self._at_roots(top, top.result, int(top.result_at[0]))
         if self.many == 1:
-            out: Floats = paid[0].take(self.places[p], axis=1).astype(np.float64, copy=False)
+            paid = self._views(dtype).paid.take(self.places[p], axis=1)
+            out: Floats = paid.astype(np.float64, copy=False)
             return out / self.tree.deals
-        held = self._held[p]
+        top = self._workers.workspace(dtype).top
+        paid, held = self._at_roots(top, top.result, int(top.result_at[0])), self._held[p]
         found = np.where(held[:, None], paid[:, :, : held.shape[1]], 0).astype(np.float64)
         return found.transpose(1, 0, 2).reshape(self.ways * self.many, -1) / self.tree.deals
 
@@ -136,8 +170,9 @@ class NumbaRangeEngine(EngineBase):
         rows: Rows | None = None,
     ) -> None:
         """One sweep of `kind` (traverser, mode, whose average is updated) after `_enter`."""
-        both = _player_numbers(pair[0]), _player_numbers(pair[1])
-        self._workers.run(dtype, RUN_SWEEP, kind, both, rates, rows=rows)
+        (one, mine), (two, theirs) = _numbers(pair[0]), _numbers(pair[1])
+        items = (*kind, *mine, *theirs, rates)
+        self._workers.run(dtype, RUN_SWEEP, _sweep_form(one, two), items, rows)
 
     # Learning --------------------------------------------------------------------------------
     def regrets(self, p: int, *, predictive: bool = False) -> Regrets:
@@ -205,12 +240,18 @@ class NumbaRangeEngine(EngineBase):
             for t in range(len(discounts) - 1):
                 self._together(pair, rates[[t, t]], responder)
             return
-        both = _player_numbers(pair[0]), _player_numbers(pair[1])
-        last, checked = both, _UNCHECKED
+        (one, mine), (two, theirs) = _numbers(pair[0]), _numbers(pair[1])
+        forms, arrays, checked = (one, two), (*mine, *theirs), _UNCHECKED
+        if check is not None:  # two more players, who play the averages
+            three, four = (_numbers(Regrets(each.average, None, None)) for each in pair)
+            forms, arrays = (*forms, three[0], four[0]), (*arrays, *three[1], *four[1])
+            checked = self._checked[1]
+        else:
+            forms, arrays = (*forms, *forms), (*arrays, *arrays)
+        items = (*arrays, rates, responder, checked)
+        self._workers.run(np.float32, RUN_ITERATIONS, _iterations_form(forms), items)
         if check is not None:
-            one, two = (_player_numbers(Regrets(each.average, None, None)) for each in pair)
-            last, checked = (one, two), (self._place_reach, check)
-        self._workers.run(np.float32, RUN_ITERATIONS, (*both, *last), rates, (responder, checked))
+            check[:] = self._checked[0]
 
     def _hold(self, pair: Pair) -> bool:
         """Set the regrets of locked hands; whether there are any."""
@@ -225,6 +266,12 @@ class NumbaRangeEngine(EngineBase):
     def can_check(self) -> bool:
         """Whether `iterate` can measure the averages: one first board and one betting root."""
         return self.many == self.ways == 1
+
+    @cached_property
+    def _checked(self) -> tuple[Floats, Packed]:
+        """[2] where kernels write a check, and what they take for one."""
+        won = np.zeros(2)
+        return won, Packed((self._place_reach, won))
 
     @cached_property
     def _place_reach(self) -> tuple[Floats, Floats]:
@@ -242,9 +289,9 @@ class NumbaRangeEngine(EngineBase):
 
     def current(self, p: int, regrets: Regrets, rates: Floats) -> NDArray[np.float32]:
         """The probabilities that regret matching plays, ``[board][tile][action][LANES]``."""
-        player, now = _player_numbers(regrets), np.atleast_2d(rates)
+        (form, player), now = _numbers(regrets), np.atleast_2d(rates)
         out = self._spare.pop(p) if p in self._spare else zeros(self.tree.stored(p), np.float32)
-        self._workers.run(np.float32, RUN_MATCH, p, player, now, out)
+        self._workers.run(np.float32, RUN_MATCH, _match_form(form), (p, *player, now, out))
         lock = self.tree.locks[p]
         return out if lock is None else lock.put(out)
 
@@ -269,9 +316,28 @@ class NumbaRangeEngine(EngineBase):
         """Player `p`'s counterfactual best response; hands that are locked play as they must."""
         return self._evaluated(p, None, opponent_plan)
 
+    def responses(self, probs: tuple[Any, Any]) -> tuple[float, float]:
+        """[p] what the opponent's best response to player p's probabilities wins."""
+        if not self.can_check:
+            return super().responses(probs)
+
+        def wins(p: int) -> float:
+            self._evaluate(1 - p, None, self.plan(p, probs[p]))
+            reach = self._place_reach[1 - p]
+            return float(np.dot(self._views(np.float64).paid[0, : len(reach)], reach))
+
+        return both(wins)
+
     def _evaluated(
         self, p: int, sigma: Numbers | None, against: _Plan, rows: Rows | None = None
     ) -> Response:
+        """Player `p`'s values at the roots after `_evaluate`."""
+        self._evaluate(p, sigma, against, rows)
+        return Response(self._paid(np.float64, p))
+
+    def _evaluate(
+        self, p: int, sigma: Numbers | None, against: _Plan, rows: Rows | None = None
+    ) -> None:
         """One sweep in float64; without `sigma` the best action is taken where none is locked."""
         mode, lock = Mode.EVALUATE, self.tree.locks[p]
         if sigma is not None:
@@ -283,7 +349,6 @@ class NumbaRangeEngine(EngineBase):
         self._enter(np.float64, 1 - p, against.reach)
         pair = (Regrets(mine, None, None), Regrets(against.sigma, None, None))
         self._run(np.float64, (p, int(mode), NOBODY), pair, _STILL, rows)
-        return Response(self._paid(np.float64, p))
 
     # Single streets --------------------------------------------------------------------------
     def stage(self, streets: list[Street]) -> NumbaRangeEngine:
@@ -293,7 +358,8 @@ class NumbaRangeEngine(EngineBase):
     def row_reach(self, p: int, sigma: Numbers, reach: Floats) -> list[Floats]:
         """Per street [row, board, hand]: player `p`'s reach."""
         self._check_plain()
-        player, f = _player_numbers(Regrets(_weights(sigma), None, None)), self.tree.betting_tree
+        form, player = _numbers(Regrets(_weights(sigma), None, None))
+        f = self.tree.betting_tree
         above = np.asarray(reach, dtype=np.float64).reshape(self.ways, self.many, -1)
         found: list[Floats] = []
         for street in range(len(self.tree.streets)):
@@ -301,7 +367,8 @@ class NumbaRangeEngine(EngineBase):
             size = (int(f.rows[sp]), int(self.first[street + 1]) - first, padded(wide))
             out = np.zeros(size)
             out[: f.roots[street], :, :wide] = self.enter(p, above, street)
-            self._workers.run(np.float64, RUN_REACH, (p, street, first), player, _STILL, out)
+            items = (p, street, first, *player, _STILL, out)
+            self._workers.run(np.float64, RUN_REACH, _reach_form(form), items)
             found.append(out[:, :, :wide])
             above = found[-1][f.leaf_row[f.leaf_at[sp] : f.leaf_at[sp + 1]]]
         return found
@@ -378,7 +445,7 @@ class NumbaRangeEngine(EngineBase):
         tall = padded(max(self._wide(q, street) for q in (0, 1))) + LANES
         sizes = (tall, tall, self.tree.num_cards)
         space = tuple(np.zeros((self.threads, size * LANES)) for size in sizes)
-        self._workers.run(np.float64, RUN_OPPOSING, (p, first), given, out, space)
+        self._workers.run(np.float64, RUN_OPPOSING, _OPPOSING, (p, first, given, out, *space))
         out /= self.tree.deals
         return out
 
@@ -407,25 +474,62 @@ class NumbaRangeEngine(EngineBase):
 
 SMALL = 1 << 24
 """Bytes that are always there; to ask the system takes a tenth of a small river's solve."""
-_ABOUT = {
-    (a, b): Packed((np.array([a, b]), *3 * (_NONE,))) for a in (False, True) for b in (False, True)
-}
-"""By whether there is an average and a prediction: flags, and no scales."""
-_KIND = Packed((*3 * (_NONE,), *_ABOUT[False, False].item)).kind
-_UNCHECKED: Any = Packed(((_NOTHING, _NOTHING), _NOTHING))
+# Arguments of kernels -------------------------------------------------------------------------
+_UNCHECKED = Packed(((_NOTHING, _NOTHING), _NOTHING))
+_INTEGER, _RATES = Blank(""), Blank("d2")
+_CHECK = Blank(_UNCHECKED.kind, len(_UNCHECKED.slots))
+Stored = tuple[bool, bool, bool]
+"""How a player's numbers are stored: in 16 bits, with an average, with a prediction."""
 
 
-def _player_numbers(regrets: Regrets) -> Packed:
-    """`range_tiles.PlayerNumbers` as kernels take them."""
+@lru_cache
+def _player_form(stored: Stored) -> tuple[Any, ...]:
+    """`range_tiles.PlayerNumbers` with a blank for each array that there is."""
+    short, *there = stored
+    none = Packed(Int16Numbers(1).ints if short else _NONE)
+    scale, no_scale = (Blank("f1") if short else Packed(_NONE)), Packed(_NONE)
+    numbers = Blank("h1" if short else "f1")
+    return (
+        *(numbers if one else none for one in (True, *there)),
+        Packed(np.array(there)),
+        *(scale if one else no_scale for one in (True, *there)),
+    )
+
+
+def _numbers(regrets: Regrets) -> tuple[Stored, tuple[Any, ...]]:
+    """How a player's numbers are stored, and what takes the place of the blanks."""
     regret, average, instant = regrets
-    about = _ABOUT[average is not None, instant is not None]
+    a, b = average is not None, instant is not None
     if isinstance(regret, Int16Numbers):
-        none = Int16Numbers(1)
-        numbers = [none if each is None else each for each in regrets]
-        flags, scales = about.item[0], (each.scales for each in numbers)
-        return Packed((*(each.ints for each in numbers), flags, *scales))
-    arrays = regret, _NONE if average is None else average, _NONE if instant is None else instant
-    return Packed.of_arrays(arrays, about, _KIND)
+        there = [each for each in regrets if each is not None]
+        arrays = (*(each.ints for each in there), *(each.scales for each in there))
+        return (True, a, b), arrays
+    if b:
+        return (False, a, b), (regret, average, instant) if a else (regret, instant)
+    return (False, a, b), (regret, average) if a else (regret,)
+
+
+@lru_cache
+def _iterations_form(players: tuple[Stored, ...]) -> Form:
+    return Form(tuple(map(_player_form, players)), _RATES, (_INTEGER, _CHECK))
+
+
+@lru_cache
+def _sweep_form(one: Stored, two: Stored) -> Form:
+    return Form(3 * (_INTEGER,), (_player_form(one), _player_form(two)), _RATES)
+
+
+@lru_cache
+def _match_form(form: Stored) -> Form:
+    return Form(_INTEGER, _player_form(form), _RATES, Blank("f1"))
+
+
+@lru_cache
+def _reach_form(form: Stored) -> Form:
+    return Form(3 * (_INTEGER,), _player_form(form), _RATES, Blank("d3"))
+
+
+_OPPOSING = Form(2 * (_INTEGER,), Blank("d3"), Blank("d3"), 3 * (Blank("d2"),))
 
 
 def _weights(numbers: Numbers) -> Numbers:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.base import EngineBase
 from subgame.engines.contract import Both, Loop, Mode, Pair, Regrets, Response
-from subgame.engines.numba.native import Kernel, Kind, Packed
+from subgame.engines.numba.native import Blank, Call, Kernel, Packed
 from subgame.engines.numba.sequence_state import State, scratch
 from subgame.tree.parts import both
 from subgame.tree.sequence.tree import SequenceTree
@@ -26,6 +26,20 @@ RUN_RESPONSES, RUN_VALUES, RUN_PROPAGATE, RUN_NORMALISE = (
     for name in ("responses", "values", "propagate", "normalise")
 )
 
+_INTEGER, _FLOATS = Blank(""), Blank("d1")
+
+
+class _Calls(NamedTuple):
+    """The kernels with what one tree gives them; pairs are one for each player."""
+
+    iterations: Call
+    sweep: tuple[Call, Call]
+    match: tuple[Call, Call]
+    values: tuple[Call, Call]
+    propagate: tuple[Call, Call]
+    normalise: tuple[Call, Call]
+    responses: Call
+
 
 class NumbaSequenceEngine(EngineBase):
     """CPU kernels bound to one tree; see `contract.Engine`.
@@ -37,12 +51,18 @@ class NumbaSequenceEngine(EngineBase):
     def __init__(self, tree: SequenceTree) -> None:
         self.tree, self.fused = tree, True
         self.num_roots: int = tree.num_roots
+        self.sizes = tuple(player.num_sequences for player in tree.players)
         self.slots = tuple(len(player.slots) for player in tree.players)
         self.plexes = tuple(Packed(tuple(player.plex)) for player in tree.players)
         self.terminals = Packed(tuple(tree.terminals))
         self.lanes = scratch(tree.terminals)
         self._walk: tuple[Any, ...] = ()
         self._places: tuple[Any, ...] = ()
+
+    @cached_property
+    def _flat(self) -> tuple[Floats, Floats]:
+        """Each player's reach at the root infosets."""
+        return both(lambda p: np.array(self.tree.players[p].reach, np.float64).reshape(-1))
 
     # Working arrays --------------------------------------------------------------------------
     @cached_property
@@ -51,7 +71,7 @@ class NumbaSequenceEngine(EngineBase):
         return self._work(0), self._work(1)
 
     def _work(self, p: int) -> State:
-        plex, size = self.tree.players[p].plex, self.tree.players[p].num_sequences
+        plex, size = self.tree.players[p].plex, self.sizes[p]
         return State(
             regret=NONE,
             average=np.zeros(size),  # of a player whose average is not wanted
@@ -64,23 +84,41 @@ class NumbaSequenceEngine(EngineBase):
         )
 
     @cached_property
-    def _packed(self) -> tuple[tuple[Packed, Packed], Kind]:
-        """The working arrays that follow a player's regrets in `State`, and the kind of a state."""
-        after = len(Regrets._fields)
-        return both(lambda p: Packed(tuple(self.works[p])[after:])), Packed(self.works[0]).kind
+    def _heads(self) -> tuple[Floats, Floats]:
+        """The part of each player's `State.reach` at the root infosets."""
+        return both(lambda p: self.works[p].reach[: self.slots[p]])
 
-    def _state(self, p: int, regrets: Regrets, reach: Floats) -> Packed:
-        """`State` as kernels take it, with `reach` at the roots."""
-        work, (tails, kind) = self.works[p], self._packed
-        work.reach[: self.slots[p]] = reach.reshape(-1)
+    def _state(self, p: int, regrets: Regrets, reach: Floats) -> tuple[Any, Any, Any]:
+        """What the calls of kernels take for player `p`'s `State`, with `reach` at the roots."""
+        self._heads[p][:] = reach.reshape(-1)
         regret, average, instant = regrets
-        arrays = regret, work.average if average is None else average, instant
-        return Packed.of_arrays((*arrays[:2], NONE if instant is None else instant), tails[p], kind)
+        return regret, self.works[p].average if average is None else average, instant
+
+    @cached_property
+    def _calls(self) -> _Calls:
+        """The kernels with the arrays of this tree."""
+        after = len(Regrets._fields)
+        one, two = ((_FLOATS, _FLOATS, _FLOATS, *tuple(self.works[p])[after:]) for p in (0, 1))
+        plexes, ends, rates = self.plexes, self.terminals, (_FLOATS, _FLOATS)
+        works = tuple(map(tuple, self.works))
+        rest = (_FLOATS, _INTEGER, *4 * (_FLOATS,))
+        return _Calls(
+            Call(RUN_ITERATIONS, plexes, ends, (one, two), Blank("d2"), _INTEGER, _INTEGER),
+            (
+                Call(RUN_SWEEP, plexes, ends, (one, two), 0, _INTEGER, rates),
+                Call(RUN_SWEEP, plexes[::-1], ends, (two, one), 1, _INTEGER, rates),
+            ),
+            both(lambda p: Call(RUN_MATCH, plexes[p], (one, two)[p], _FLOATS)),
+            both(lambda p: Call(RUN_VALUES, plexes[p], ends, p, *rest)),
+            both(lambda p: Call(RUN_PROPAGATE, plexes[p], _FLOATS, _FLOATS)),
+            both(lambda p: Call(RUN_NORMALISE, plexes[p], _FLOATS, _FLOATS)),
+            Call(RUN_RESPONSES, plexes, ends, works, self._flat, rates, _FLOATS),
+        )
 
     # Learning --------------------------------------------------------------------------------
     def regrets(self, p: int, *, predictive: bool = False) -> Regrets:
         """Zeros for player `p`."""
-        size = self.tree.players[p].num_sequences
+        size = self.sizes[p]
         return Regrets(np.zeros(size), np.zeros(size), np.zeros(size) if predictive else None)
 
     def roots(self, p: int) -> Floats:
@@ -101,30 +139,28 @@ class NumbaSequenceEngine(EngineBase):
         """
         mine = _playable(pair[0]) if mode in (Mode.EVALUATE, Mode.BEST) else pair[0]
         traverser = self._state(p, mine, reach[p])
-        states = traverser, self._state(1 - p, _playable(pair[1]), reach[1 - p])
+        opponent = self._state(1 - p, _playable(pair[1]), reach[1 - p])
         value = self.works[p].value
         value[:] = 0.0 if paid is None else paid
-        sides = self.plexes if p == 0 else self.plexes[::-1]
-        RUN_SWEEP(sides, self.terminals, states, p, int(mode), rates)
+        self._calls.sweep[p](*traverser, *opponent, int(mode), *rates)
         return self._at_roots(p, value)
 
     def iterate(self, pair: Pair, discounts: Floats, reach: Both, how: Loop) -> None:
         """``len(discounts) - 1`` iterations in one call."""
-        states = (self._state(0, pair[0], reach[0]), self._state(1, pair[1], reach[1]))
-        order = how.alternating, how.responder
-        RUN_ITERATIONS(self.plexes, self.terminals, states, discounts, *order)
+        first, second = self._state(0, pair[0], reach[0]), self._state(1, pair[1], reach[1])
+        self._calls.iterations(*first, *second, discounts, how.alternating, how.responder)
 
     def current(self, p: int, regrets: Regrets, rates: Floats) -> Floats:
         """[q] the strategy that regret matching plays; ones at the root infosets."""
         state = self._state(p, _playable(regrets), np.ones(self.slots[p]))
-        RUN_MATCH(self.plexes[p], state, rates)
+        self._calls.match[p](*state, rates)
         found: Floats = self.works[p].sigma.copy()
         return found
 
     def behaviour(self, p: int, average: Floats | None) -> Floats:
         """[q] the behaviour strategy of a realisation plan; uniform where it is never reached."""
-        sigma = np.ones(self.tree.players[p].num_sequences)
-        RUN_NORMALISE(self.plexes[p], average, sigma)
+        sigma = np.ones(self.sizes[p])
+        self._calls.normalise[p](np.ascontiguousarray(average, np.float64), sigma)
         return sigma
 
     def sample(self, pair: Pair, discounts: Floats, kind: str, random: Words) -> None:
@@ -133,7 +169,14 @@ class NumbaSequenceEngine(EngineBase):
         from subgame.engines.numba.compiling import watch
 
         watch()
-        states = both(lambda p: self._state(p, pair[p], self.tree.players[p].reach).item)
+        after = len(Regrets._fields)
+
+        def state(p: int) -> tuple[Any, ...]:
+            """`State` as plain arrays."""
+            mine = self._state(p, pair[p], self.tree.players[p].reach)
+            return (*(NONE if part is None else part for part in mine), *self.works[p][after:])
+
+        states = both(state)
         if kind == "public":
             if not self._places:
                 seats = both(lambda p: tuple(sampling.seat_of(self.tree, p)))
@@ -150,43 +193,34 @@ class NumbaSequenceEngine(EngineBase):
 
         It starts from `reach` at the roots, by default the tree's.
         """
-        player = self.tree.players[p]
-        plan = np.empty(player.num_sequences)
-        plan[: self.slots[p]] = np.reshape(player.reach if reach is None else reach, -1)
-        RUN_PROPAGATE(self.plexes[p], sigma, plan)
+        plan = np.empty(self.sizes[p])
+        plan[: self.slots[p]] = self._flat[p] if reach is None else np.reshape(reach, -1)
+        self._calls.propagate[p](np.ascontiguousarray(sigma, np.float64), plan)
         return plan
 
     def values(self, p: int, sigma: Floats, opponent_plan: Floats) -> Response:
         """Counterfactual values of player `p` playing `sigma` against a realisation plan."""
-        played = sigma if sigma.flags.writeable else sigma.copy()  # kernels have no code for others
-        return self._response(p, opponent_plan, False, played)
+        return self._response(p, opponent_plan, False, np.require(sigma, np.float64, "CW"))
 
     def respond(self, p: int, opponent_plan: Floats) -> Response:
         """Counterfactual best response of player `p` to the opponent's realisation plan."""
-        best = np.zeros(self.tree.players[p].num_sequences)
+        best = np.zeros(self.sizes[p])
         best[: self.slots[p]] = 1.0
         return self._response(p, opponent_plan, True, best)
-
-    @cached_property
-    def _ground(self) -> tuple[Packed, Packed, Packed, Packed]:
-        """What `responses` passes on every call."""
-        roots = both(lambda p: np.array(self.tree.players[p].reach, np.float64).reshape(-1))
-        works = Packed(tuple(map(tuple, self.works)))
-        return Packed(self.plexes), self.terminals, works, Packed(roots)
 
     def responses(self, probs: tuple[Any, Any]) -> tuple[float, float]:
         """[p] what the opponent's best response to player p's probabilities wins, in one call."""
         won = np.empty(2)
-        sigmas = np.ascontiguousarray(probs[0]), np.ascontiguousarray(probs[1])
-        RUN_RESPONSES(*self._ground, sigmas, won)
+        one, two = probs
+        sigmas = np.ascontiguousarray(one, np.float64), np.ascontiguousarray(two, np.float64)
+        self._calls.responses(*sigmas, won)
         return float(won[0]), float(won[1])
 
     def _response(self, p: int, opponent_plan: Floats, best: bool, sigma: Floats) -> Response:
         """The values of `sigma`, which the kernel makes a best response if `best`."""
-        player = self.tree.players[p]
-        value, infosets = np.empty(player.num_sequences), np.empty(len(player.names))
-        given = (opponent_plan, best, sigma, value, infosets, self.lanes)
-        RUN_VALUES(self.plexes[p], self.terminals, p, *given)
+        value, infosets = np.empty(self.sizes[p]), np.empty(len(self.tree.players[p].names))
+        against = np.ascontiguousarray(opponent_plan, np.float64)
+        self._calls.values[p](against, best, sigma, value, infosets, self.lanes)
         return Response(self._at_roots(p, value), infosets, value, sigma if best else None)
 
     def _at_roots(self, p: int, value: Floats) -> Floats:
@@ -197,6 +231,6 @@ class NumbaSequenceEngine(EngineBase):
 def _playable(regrets: Regrets) -> Regrets:
     """Regrets that are only read, in the one array type that kernels are compiled for."""
     regret = regrets.regret
-    if regret.dtype == np.float64 and regret.flags.c_contiguous and regret.flags.writeable:
+    if regret.dtype == np.float64 and regret.flags.carray:
         return regrets
     return regrets._replace(regret=np.array(regret, np.float64))

@@ -23,7 +23,7 @@ from numba.core.datamodel.models import PrimitiveModel
 from numba.extending import intrinsic, overload, register_model
 
 from subgame.engines.numba.compiling import njit
-from subgame.engines.rounding import LEAST, MIX, TOP
+from subgame.engines.rounding import CANCELLED, LEAST, MIX, TOP
 
 WIDTH = 16
 STEP = 0x9E3779B9
@@ -217,6 +217,23 @@ def larger(builder: Any, a: Value, b: Value) -> Any:
 def choose(builder: Any, a: Value, b: Value, yes: Value, no: Value) -> Any:
     """`yes` where ``a > b``, else `no`."""
     return builder.select(builder.fcmp_ordered(">", a.value, b.value), yes.value, no.value)
+
+
+@emitted(_first)
+def rounding(builder: Any, total: Value) -> Any:
+    """What rounding may leave of a difference of sums that are parts of `total`."""
+    last_bit = {32: 2.0**-23, 64: 2.0**-52}[total.kind.dtype.bitwidth]
+    share = ir.Constant(total.value.type, [CANCELLED * last_bit] * WIDTH)
+    return builder.fmul(total.value, share)
+
+
+@emitted(_first)
+def cleared(builder: Any, value: Value, least: Value) -> Any:
+    """The value where its size is more than `least`, else 0; see `engines.rounding`."""
+    kind = value.value.type
+    size = _called(builder, "fabs", kind, value.value)
+    zero = ir.Constant(kind, [0.0] * WIDTH)
+    return builder.select(builder.fcmp_ordered(">", size, least.value), value.value, zero)
 
 
 def _transposed(builder: Any, rows: list[Any]) -> list[Any]:

@@ -19,12 +19,14 @@ from typing import Any
 from llvmlite import binding, ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic as numba_intrinsic
 
 MXCSR_FLUSH = 0x8040
 """x86: results that are subnormal become zero (bit 15), and so do operands (bit 6)."""
 FPCR_FLUSH = 1 << 24
 """aarch64: both."""
+intrinsic: Callable[..., Any] = numba_intrinsic
+"""Kernels call an intrinsic without its first argument, `typing`."""
 _INT32, _INT64, _VOID = ir.IntType(32), ir.IntType(64), ir.VoidType()
 
 

@@ -19,8 +19,11 @@ from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import LINE, Block, Scaled, kind_of
 from subgame.engines.torch.torch_ops import Paid, Place, Task, Tensor, cancelled
 
-BLOCK, WARPS = LINE, LINE // 32
-"""Hands per program of a street's walk, and its warps: a thread has one hand."""
+BLOCK, WARPS = LINE, 4
+"""Hands per program of a street's walk, and its warps."""
+LONG, LONG_WARPS = 40, LINE // 32
+"""Rows above which a kernel has more warps: a thread then has one hand, and compiling takes a fifth
+of the time (see `compiling`), while an iteration takes a tenth longer."""
 STEP, SHOW_WARPS = 8, 4
 """Lanes per program of the showdowns one after another, and its warps."""
 LINES = 1024
@@ -47,7 +50,7 @@ class FusedOps:
     def __init__(self, device: Any) -> None:
         self.torch, self.device = load_torch(), device
         self.tl = kernels.tl
-        self._built: dict[Any, list[tuple[Any, Tensor, Tensor]]] = {}
+        self._built: dict[Any, list[tuple[Any, Tensor, Tensor, int]]] = {}
         self._lists: dict[int, Tensor] = {}
         self._alive: list[Any] = []  # what an id in the keys above stands for
         self._rehearsed: set[Any] = set()
@@ -93,8 +96,8 @@ class FusedOps:
 
     def _kernels(
         self, key: tuple[Any, ...], place: Place, p: int, foreseen: bool, storage: str
-    ) -> list[tuple[Any, Tensor, Tensor]]:
-        """The kernels of a street for one player, one per shape of betting, with their tables."""
+    ) -> list[tuple[Any, Tensor, Tensor, int]]:
+        """The kernels of a street for one player, by shape of betting: with tables and warps."""
         full = (id(place.level), p, foreseen, storage, *key)
         if full not in self._built:
             made = []
@@ -105,7 +108,8 @@ class FusedOps:
                 if kernel is None:
                     kernel = codegen.build(text, key[0], kernels.triton, self.tl)
                     _WRITTEN[text] = kernel
-                made.append((kernel, self._put(part.table), self._put(part.chips)))
+                warps = LONG_WARPS if part.shape.rows > LONG else WARPS
+                made.append((kernel, self._put(part.table), self._put(part.chips), warps))
             self._built[full] = made
             self._alive.append(place.level)
         return self._built[full]
@@ -125,7 +129,8 @@ class FusedOps:
         foreseen = numbers.instant is not None
         weights, scales = _data(numbers.weights)
         instant, instant_scales = _data(numbers.instant) if foreseen else (weights, scales)
-        for kernel, table, chips in self._kernels(("descend", lanes), place, p, foreseen, kind):
+        made = self._kernels(("descend", lanes), place, p, foreseen, kind)
+        for kernel, table, chips, warps in made:
             self._launch(
                 kernel,
                 (-(-size // BLOCK), len(table)),
@@ -134,7 +139,7 @@ class FusedOps:
                 *(weights.stride(0), scales.stride(0), above.stride(0), size, size),
                 BLOCK=BLOCK,
                 DT=self._dtype(dtype),
-                num_warps=WARPS,
+                num_warps=warps,
             )
         return out[: len(bet.lanes) if lanes else 0], leaves
 
@@ -177,7 +182,7 @@ class FusedOps:
         below = none if below is None else below
         above = none if above is None else above
         key = ("settle", mode, average)
-        for kernel, table, chips in self._kernels(key, place, p, foreseen, kind):
+        for kernel, table, chips, warps in self._kernels(key, place, p, foreseen, kind):
             self._launch(
                 kernel,
                 (-(-size // BLOCK), len(table)),
@@ -191,7 +196,7 @@ class FusedOps:
                 CANCELLED=cancelled(into.dtype),
                 BLOCK=BLOCK,
                 DT=self._dtype(into.dtype),
-                num_warps=WARPS,
+                num_warps=warps,
             )
 
     def _on_device(self, array: Any) -> Tensor:

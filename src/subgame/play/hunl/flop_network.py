@@ -31,7 +31,7 @@ from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
 from subgame.play.hunl.below import CHOICES
 from subgame.play.hunl.preflop_values import digest, leaves_of
-from subgame.tree.files import read_tensors, write_tensors
+from subgame.tree.files import check_finite, read_tensors, write_tensors
 from subgame.tree.ranges.betting_tree import grow_street
 
 Singles = NDArray[np.float32]
@@ -248,6 +248,7 @@ class FlopNetwork:
         wanted = [((n, m), (m,)) for n, m in pairwise(widths)]
         if not shapes or shapes != wanted or widths[-1] != CHOICES:
             raise SubgameError(f"{path} is a damaged file of {WANTED}.")
+        check_finite(path, arrays, WANTED)
         return cls(
             blueprint, layers, {k: v for k, v in head.items() if k not in ("format", "blueprint")}
         )

@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.blueprints.follow import FollowedBetting
 from subgame.engines.street import LeafTable, StreetEngine
 from subgame.games.holdem.rules import Betting
-from subgame.play.hunl.below import in_mind
+from subgame.games.holdem.translation import mapping
 from subgame.play.hunl.preflop_values import PreflopValues
 from subgame.play.hunl.rollouts import SCHEDULE, StreetPlan, planned
-from subgame.refine.mappings import mapping
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import parse
@@ -28,7 +28,7 @@ from subgame.tree.ranges.betting_tree import grow_street
 Floats = NDArray[np.float64]
 
 
-HEARD = mapping("pseudo-harmonic")
+SPREAD = mapping("pseudo-harmonic")
 """How much of a blueprint's leaf is in a real one between two of them."""
 
 
@@ -74,7 +74,7 @@ class _Classes:
 def solve_before_flop(
     table: PreflopValues,
     reached: ReachedRanges,
-    mind: Betting,
+    abstract: Betting | None,
     player: int,
     limits: Limits,
     choices: int | None = None,
@@ -87,9 +87,10 @@ def solve_before_flop(
     """
     until = None if limits.seconds is None else time.perf_counter() + limits.seconds
     street = grow_street(reached.game, reached.betting)
-    values = np.stack(
-        [_leaf(table, reached.betting, leaf, mind, 1 - player) for leaf in street.leaves], axis=1
-    )[:choices]
+    hand = FollowedBetting(reached.betting, abstract)
+    values = np.stack([_leaf(table, hand, leaf, 1 - player) for leaf in street.leaves], axis=1)[
+        :choices
+    ]
     on = StreetEngine(
         _Classes(table.pairs),
         street,
@@ -108,10 +109,10 @@ def solve_before_flop(
     return StreetPlan(rows, table.boards, done)
 
 
-def _leaf(table: PreflopValues, real: Betting, leaf: Betting, mind: Betting, o: int) -> Floats:
+def _leaf(table: PreflopValues, hand: FollowedBetting, leaf: Betting, o: int) -> Floats:
     """[k, their class, our class] what the opponent wins at a leaf, in chips."""
-    known = {} if leaf.is_over else in_mind(table.blueprint, real, leaf, mind, HEARD)
-    shares = {str(each): share for each, share in known.items()}
+    standing = hand.standing_for(leaf, table.blueprint.actions, SPREAD)
+    shares = {str(abstract): share for abstract, share in standing.items()}
     total = sum(shares.values())
     if total <= 0:  # all-in, or nothing that the blueprint knows: both check
         return np.repeat(float(leaf.at_stake) * table.equity[None], table.choices, axis=0)

@@ -157,7 +157,7 @@ class PreflopLearning:
             d, here = self.blueprint.decision(state), plan.rows[state.history]
             assert self.blueprint.tree.actions(d) == here.actions
             at, new = int(self.blueprint.tree.row[d]), here.probabilities[first].T
-            rows[at : at + len(new), : len(first)] = self.trainer._put(new)
+            rows[at : at + len(new), : len(first)] = self.trainer.put(new)
         return out
 
     def stored(self, table: Table) -> StoredBlueprint:

@@ -35,7 +35,7 @@ from subgame.games.holdem.rules import Betting
 from subgame.play.hunl.below import Continuation, by_pair, more_of_each, what_follows
 from subgame.spots.decisions import class_of
 from subgame.spots.pushfold import preflop
-from subgame.tree.files import read_tensors, write_tensors
+from subgame.tree.files import check_finite, read_tensors, write_tensors
 from subgame.tree.parts import both
 from subgame.tree.ranges.betting_tree import grow_street
 
@@ -160,7 +160,12 @@ class PreflopValues:
             ahead, boards = np.asarray(arrays["ahead"], np.float64), int(head["boards"])
         except DAMAGED:
             raise unreadable(path, "is damaged", WANTED) from None
-        return cls(blueprint, values, ahead, boards)
+        check_finite(path, arrays, WANTED)
+        made, wide = cls(blueprint, values, ahead, boards), int(classes_of(blueprint).max()) + 1
+        fits = values.ndim == 5 and values.shape[:1] == (2,) and ahead.shape == (wide, wide)
+        if not fits or values.shape[2:] != (len(made.leaves), wide, wide):
+            raise unreadable(path, "is damaged", WANTED)
+        return made
 
     @classmethod
     def make(
@@ -310,7 +315,7 @@ class PreflopSums:
         trainer: Trainer | None = None,
     ) -> None:
         self.blueprint, self.continuations = blueprint, continuations
-        self.put: Callable[[Any], Array] = np.asarray if trainer is None else trainer._put
+        self.put: Callable[[Any], Array] = np.asarray if trainer is None else trainer.put
         self.leaves, self.boards = leaves_of(blueprint), 0
         classes = classes_of(blueprint)
         n = int(classes.max()) + 1

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.blueprints.follow import DETERMINISTIC, FollowedBetting
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.engines.factory import engine
 from subgame.engines.numba.strengths import mean_ahead
@@ -30,8 +31,8 @@ from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.sizes import STREETS
 from subgame.games.holdem.spots import endgame
-from subgame.play.hunl.below import CHOICES, Below, by_pair, in_mind, what_follows
-from subgame.refine.mappings import mapping
+from subgame.play.hunl.below import CHOICES, Below, by_pair, what_follows
+from subgame.refine.live import Rows
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits, Run, drive
@@ -62,35 +63,24 @@ FEWEST, BOARDS = 2, 49
 SCHEDULE = "dcfr"
 
 
-NEAREST = mapping("deterministic-pseudo-harmonic")
-"""What a real bet is taken for."""
-
-
-class Planned(NamedTuple):
-    """What a player does at a public state of the street: actions, [hand, action] probabilities."""
-
-    actions: tuple[str, ...]
-    probabilities: Floats
-
-
 def planned(
     street: Street,
     on: StreetEngine,
     played: Sequence[Any],
     by_hand: Callable[[int, Floats], Floats],
-) -> dict[tuple[str, ...], Planned]:
+) -> dict[tuple[str, ...], Rows]:
     """Both players' strategies by betting history, from [action, slot] as an engine has them.
 
     ``by_hand(p, rows)`` makes [hand of the deck, action] of a player's [slot, action].
     """
-    rows: dict[tuple[str, ...], Planned] = {}
+    rows: dict[tuple[str, ...], Rows] = {}
     for p in (0, 1):
         sigma, past = np.asarray(played[p]), on.sides[p].roots
         for state, first, names in zip(
             street.states[p], street.first[p], street.actions[p], strict=True
         ):
             here = sigma[first - past : first - past + len(names)]
-            rows[state.history] = Planned(names, by_hand(p, here.T))
+            rows[state.history] = Rows(names, by_hand(p, here.T))
     return rows
 
 
@@ -98,7 +88,7 @@ def planned(
 class StreetPlan:
     """A street solved to its end: both players' strategies, by betting history."""
 
-    rows: dict[tuple[str, ...], Planned]
+    rows: dict[tuple[str, ...], Rows]
     boards: int
     """Boards of which values at the limit are the mean; 0 where they are by a network."""
     iterations: int
@@ -227,7 +217,7 @@ class ValueNetwork(Protocol):
 def solve_street(
     blueprint: StoredBlueprint,
     reached: ReachedRanges,
-    mind: Betting,
+    abstract: Betting | None,
     player: int,
     limits: Limits,
     choices: int = CHOICES,
@@ -235,12 +225,12 @@ def solve_street(
 ) -> StreetPlan:
     """Solve the street that play has reached to its end, for `player`.
 
-    `mind` is the blueprint's betting that stands for the real one. The bets are those of
+    `abstract` is the blueprint's betting that stands for the real one. The bets are those of
     `reached.game`. Half of the time of `limits` or more goes into rollouts. With one of `choices`
     states have a single value, that of the blueprint. With a `network` there are no rollouts, and
     a real bet is not taken for another one.
     """
-    return _Solving(blueprint, reached, mind, player, choices, network).plan(limits)
+    return _Solving(blueprint, reached, abstract, player, choices, network).plan(limits)
 
 
 class _Solving:
@@ -250,7 +240,7 @@ class _Solving:
         self,
         blueprint: StoredBlueprint,
         reached: ReachedRanges,
-        mind: Betting,
+        abstract: Betting | None,
         player: int,
         choices: int = CHOICES,
         network: ValueNetwork | None = None,
@@ -267,7 +257,8 @@ class _Solving:
         self.hands = self.tree.units[0].hands
         self.reach = [kept[p][self.hands[p]][None] for p in (0, 1)]
         rolled = self.street.leaves if network is None else ()
-        self.below = [self._below(state, mind) for state in rolled]
+        hand = FollowedBetting(reached.betting, abstract)
+        self.below = [self._below(hand, leaf) for leaf in rolled]
         """What follows each leaf in the blueprint, where there are rollouts."""
 
     def plan(self, limits: Limits) -> StreetPlan:
@@ -394,14 +385,13 @@ class _Solving:
         return cast(Singles, by_pair(theirs, ours, below.folds, ahead))
 
     # What follows a leaf ---------------------------------------------------------------------
-    def _below(self, leaf: Betting, mind: Betting) -> tuple[Below | None, Singles]:
+    def _below(self, hand: FollowedBetting, leaf: Betting) -> tuple[Below | None, Singles]:
         """What follows a leaf in the blueprint, and [z] what the opponent wins there in real chips.
 
         None if all are all-in or the blueprint knows nothing; then at a showdown.
         """
-        known = in_mind(self.blueprint, self.reached.betting, leaf, mind, NEAREST)
-        there = next(iter(known), None)
-        first = None if leaf.is_over or there is None else self.blueprint.find(there)
+        there = next(iter(hand.standing_for(leaf, self.blueprint.actions, DETERMINISTIC)), None)
+        first = None if there is None else self.blueprint.find(there)
         if first is None or there is None:
             return None, np.array([leaf.at_stake], np.float32)
         below, most = what_follows(self.blueprint, first), float(min(leaf.rules.stacks))

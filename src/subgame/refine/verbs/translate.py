@@ -1,10 +1,10 @@
 """Action translation: playing a strategy of a smaller game against bets that only a larger one has.
 
-Ganzfried & Sandholm 2013 (see `mappings`). A bet of the opponent is taken for one that our game
-knows; then we do what our strategy says there.
+Ganzfried & Sandholm 2013 (see `subgame.games.holdem.translation`). A bet of the opponent is taken
+for one that our game knows; then we do what our strategy says there.
 
-The translating player follows a hand of the *smaller* game in mind. Its pot drifts away from the
-real one, so both sides are compared by fractions of their own pots:
+The translating player follows a hand of the *smaller* game. Its pot drifts away from the real one,
+so both sides are compared by fractions of their own pots:
 
 * a check or call is a bet of 0; all-in is taken for all-in; what lies beyond the sizes we know is
   taken for the last of them;
@@ -18,7 +18,7 @@ real one, so both sides are compared by fractions of their own pots:
 
 from __future__ import annotations
 
-from subgame.refine.mappings import ActionMapping, mapping
+from subgame.games.holdem.translation import ActionMapping, mapping
 from subgame.refine.ranges.translation import translate_ranges
 from subgame.refine.sequence.translation import translate_histories
 from subgame.refine.verbs.kinds import by_kind

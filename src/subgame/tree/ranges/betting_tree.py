@@ -14,7 +14,7 @@ read is a *lane*. Lanes are grouped into chunks of `LANES`, which the kernels pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -34,8 +34,8 @@ MOST = 30_000
 LONGEST = 2_000
 """Actions that the betting of a hand may have."""
 SMALLER = "Narrower ranges, fewer bet sizes or a cap on raises make it smaller."
-COUNTED = 4_000
-"""Betting states after which `check_size` no longer completes an estimate over the limit."""
+COUNTED = 12_000
+"""Actions after which `check_size` no longer completes an estimate over the limit."""
 SHOWDOWN, FOLD = 1, 2
 """The terminals of a chunk: bits of `BettingTree.chunk_kind`."""
 
@@ -102,15 +102,17 @@ def grow(
     game: Holdem,
     roots: Sequence[Betting] | None = None,
     added: Mapping[int, str] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> list[Street]:
     """The betting trees of all streets, from the start of the game or from `roots` on one street.
 
-    `added` gives some of the roots, by their number, one more action.
+    `added` gives some of the roots, by their number, one more action. `progress` is called now and
+    then.
     """
     here, streets = roots or [game.start()], list[Street]()
     while here:  # where all are all-in, betting stays on its street, and the index counts on
         index = streets[-1].index + 1 if streets else here[0].street
-        streets.append(_grown(game, here, index, {} if streets else added or {}))
+        streets.append(_grown(game, here, index, {} if streets else added or {}, progress))
         here = streets[-1].leaves
     return streets
 
@@ -120,18 +122,32 @@ def grow_street(game: Holdem, root: Betting) -> Street:
     return _grown(game, [root], root.street, {})
 
 
-def _grown(game: Holdem, roots: Sequence[Betting], index: int, added: Mapping[int, str]) -> Street:
+def _grown(
+    game: Holdem,
+    roots: Sequence[Betting],
+    index: int,
+    added: Mapping[int, str],
+    progress: Callable[[int], None] | None = None,
+) -> Street:
     street = Street(list(roots), index, [len(roots)] * 2)
     for k, state in enumerate(roots):
-        _grow(game, street, state, k, added)
+        for count, _ in enumerate(_grow(game, street, state, k, added)):
+            if progress is not None and count % COUNTED == COUNTED - 1:
+                progress(count + 1)
     return street
 
 
-def _grow(game: Holdem, street: Street, root: Betting, k: int, added: Mapping[int, str]) -> None:
-    """Add the betting from root `k` of a street. A loop, because recursion limits the depth."""
+def _grow(
+    game: Holdem, street: Street, root: Betting, k: int, added: Mapping[int, str]
+) -> Iterator[Betting]:
+    """Add the betting from root `k` of a street, state by state.
+
+    A loop, because recursion limits the depth.
+    """
     stack = [(root, (k, k))]
     while stack:
         state, rows = stack.pop()
+        yield state
         if state.is_over and state.folded >= 0:
             _end(street, rows, state)
             continue
@@ -199,8 +215,9 @@ def check_size(
             if not actions:
                 continue
             need += times * len(actions) * cost[state.street - first][state.player]
-            counted += 1
-            if counted % COUNTED == 0:
+            counted += len(actions)
+            if counted >= COUNTED:
+                counted = 0
                 allowed.refuse(what, need, known=False, hint=SMALLER)
                 if progress is not None:
                     progress(0)

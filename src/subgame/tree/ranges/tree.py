@@ -417,7 +417,7 @@ def compile_range_tree(
     dealt = deal.deal_out(game, street, top, cards, number, allowed)
     cost = deal.cost_of_action(deck, dealt, cards, number)
     check_size(game, start, cost, memory_limit, progress)
-    streets = grow(game, roots)
+    streets = grow(game, roots, progress=progress)
     arrays = lay_out_hands(deck, streets, dealt, cards, progress)
     units = BoardList(deck, dealt, arrays, cards)
     reach = both(lambda p: weights[p][units[0].hands[p]])

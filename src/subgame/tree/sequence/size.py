@@ -16,6 +16,8 @@ PLAYOUTS = 32
 MARGIN = 10
 LONGEST = 200
 """Moves after which a playout ends: a game may have no end."""
+WIDEST = 100_000
+"""Choices that a playout lists before it ends."""
 
 
 def refuse_large(game: Game, allowed: Allowance) -> None:
@@ -46,7 +48,7 @@ def _product(
     game: Game, reader: StateReader, choose: Callable[[list[Any]], Any], enough: float
 ) -> float:
     """The largest estimate of a level's size along one playout; infinite if it does not end."""
-    state, product = reader.opened(game.new_initial_state()), 1.0
+    state, product, listed = reader.opened(game.new_initial_state()), 1.0, 0
     for _ in range(LONGEST):
         player = state.current_player()
         if player == CHANCE:
@@ -56,7 +58,8 @@ def _product(
         else:
             return product
         product *= len(choices)
-        if not choices or product > enough:
+        listed += len(choices)
+        if not choices or product > enough or listed > WIDEST:
             return product
         state = state.child(choose(choices))
     return math.inf if enough == math.inf else product
