@@ -25,6 +25,7 @@ from threading import RLock
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from subgame.engines.numba.first_use import LOGGER, NO_CACHE, private_folder, tell
 from subgame.errors import SubgameError
