@@ -25,7 +25,6 @@ from threading import RLock
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from subgame.engines.numba.first_use import LOGGER, NO_CACHE, private_folder, tell
 from subgame.errors import SubgameError
@@ -98,7 +97,7 @@ class Kind:
 _addressof, _byte_of = ctypes.addressof, ctypes.c_char.from_buffer
 
 
-def _address(item: NDArray[Any]) -> int:
+def _address(item: Any) -> int:
     """Where a contiguous array begins. NumPy's own answer takes four times as long."""
     flags = item.flags
     if not flags.c_contiguous:
