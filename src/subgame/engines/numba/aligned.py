@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.numba.native import address
+
 LINE = 64
 """Bytes of a cache line."""
 
@@ -18,5 +20,5 @@ def zeros(size: int, dtype: Any) -> NDArray[Any]:
     [0, 0, 0]
     """
     whole = np.zeros(size + LINE // np.dtype(dtype).itemsize, dtype=dtype)
-    first = -whole.ctypes.data % LINE // whole.itemsize
+    first = -address(whole) % LINE // whole.itemsize
     return whole[first : first + size]
