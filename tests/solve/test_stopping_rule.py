@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 
@@ -64,7 +65,7 @@ def test_no_point_is_late_and_none_stops_above_the_target(curve: Curve, target: 
     points = followed(limits, curve)
     assert points[0].iteration == FIRST
     # No more than four times the iterations go by after the first point, and twice after others.
-    for k, (one, two) in enumerate(zip(points, points[1:], strict=False)):
+    for k, (one, two) in enumerate(itertools.pairwise(points)):
         far = two.iteration / one.iteration
         assert far <= (9 / 8 if one.iteration > FARTHEST else 4 if k == 0 else 2)
     assert all(point.exploitability > target for point in points[:-1])
