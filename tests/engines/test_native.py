@@ -13,7 +13,7 @@ import pytest
 
 import subgame as sg
 from subgame.engines.numba import native, ranges
-from subgame.engines.numba.native import Kernel, Packed
+from subgame.engines.numba.native import Blank, Call, Kernel, Packed
 from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.games.holdem.cards import Deck
 from subgame.solve.schedule import parse
@@ -157,7 +157,7 @@ def test_a_file_that_is_not_what_was_written_is_compiled_again(
     fresh(monkeypatch)
     assert same(solved(tree), expected)
     assert asked == ["run_match"]
-    assert {file.name: file.read_bytes() for file in kept.iterdir()} == files  # and kept again
+    assert {file.name: file.read_bytes() for file in kept.glob("*.o")} == files  # and kept again
 
 
 def test_files_of_older_sources_are_removed_when_new_ones_are_written(tmp_path: Path) -> None:
@@ -240,6 +240,75 @@ def test_arguments_arrive_as_they_are_given() -> None:
 def test_arrays_with_gaps_are_refused() -> None:
     with pytest.raises(ValueError, match="contiguous"):
         Packed(np.zeros((4, 4))[:, 1])
+
+
+# Calls whose slots are written once ----------------------------------------------------------
+def noted(monkeypatch: pytest.MonkeyPatch, call: Call, count: int) -> list[list[int]]:
+    """The slots that the entry of a kernel finds, by call."""
+    import ctypes
+
+    slots: list[list[int]] = []
+
+    def entry(address: int) -> int:
+        slots.append(list((ctypes.c_int64 * count).from_address(address)))
+        return 0
+
+    monkeypatch.setattr(call.kernel, "_entry", lambda kind: entry)
+    return slots
+
+
+def test_a_call_has_the_slots_of_its_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same as where all arguments are packed; also for arrays that cannot be written."""
+    fixed, flat, table = np.arange(3.0), np.arange(4.0), np.zeros((2, 5), np.float32)
+    pair = Packed((flat, 2))
+    table.flags.writeable = False
+    kernel = Kernel("range_kernels", "any")
+    form = (Blank(""), (Packed(fixed), Blank("d1")), Blank("f2"), Blank(pair.kind, 3), 8)
+    call = Call(kernel, *form)
+    slots = noted(monkeypatch, call, 12)
+    call(7, flat, table, pair)
+    kernel(7, (fixed, flat), table, pair, 8)
+    call(9, None, table, pair)
+    assert slots[0] == slots[1]
+    assert slots[2] == [9, *slots[0][1:3], 0, 0, *slots[0][5:]]
+
+
+@pytest.mark.parametrize(
+    ("item", "error"),
+    [
+        (np.zeros(4, np.float32), TypeError),
+        (np.zeros(4, ">f8"), TypeError),
+        (np.zeros((2, 2)), TypeError),
+        (np.zeros(8)[::2], ValueError),
+    ],
+)
+def test_a_call_refuses_other_arrays(
+    item: Any, error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = Call(Kernel("range_kernels", "any"), Blank("d1"))
+    slots = noted(monkeypatch, call, 2)
+    with pytest.raises(error):
+        call(item)
+    with pytest.raises(ValueError, match="argument"):
+        call()
+    assert slots == []
+
+
+def test_without_an_entry_a_call_gives_numba_its_arguments(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    recorded, given = Recorded(), np.zeros(3)
+    monkeypatch.setattr(Kernel, "dispatcher", recorded)
+    call = Call(Kernel("range_kernels", "any"), (Packed((given, 2)), Blank("d1")), Blank(""))
+    monkeypatch.setattr(call.kernel, "_entry", lambda kind: None)
+    call(given, 4)
+    call(None, 5)
+    (one, two), number = recorded.calls[0]
+    assert one[0] is given
+    assert one[1] == 2
+    assert two is given
+    assert number == 4
+    assert recorded.calls[1][0][1].shape == (0,)
 
 
 # Object code that the package brings ---------------------------------------------------------

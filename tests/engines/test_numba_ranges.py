@@ -10,7 +10,6 @@ import pytest
 import subgame as sg
 from holdem_games import GAMES
 from subgame.engines.contract import Mode, Regrets
-from subgame.engines.numba import ranges as module
 from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import Holdem
@@ -30,12 +29,6 @@ NARROW = sg.holdem.endgame(
 )
 SCHEDULES = ["cfr", "cfr+", "dcfr", "pdcfr+", "pcfr+(alternating=False)"]
 RESPONDERS = ["cfr-br(responder=0)", "cfr-br(responder=1)"]
-
-
-@pytest.fixture(autouse=True)
-def threads_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However little there is for each."""
-    monkeypatch.setattr(module, "SHARE", 1)
 
 
 def solved(engine: Any, schedule: str, counts: tuple[int, ...] = (9,), **given: Any) -> Cfr:

@@ -32,12 +32,6 @@ def compiled(name: str) -> RangeTree:
     return tree
 
 
-@pytest.fixture(autouse=True)
-def threads_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However little there is for each."""
-    monkeypatch.setattr(range_engine, "SHARE", 1)
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", sorted(GAMES.keys() - SYMMETRIC))
 def test_any_strategy_is_worth_what_the_explicit_tree_says(name: str, threads: int) -> None:
@@ -135,12 +129,20 @@ def test_threads_change_nothing() -> None:
             np.testing.assert_array_equal(other[p], strategies[0][p])
 
 
-def test_a_tiny_tree_wakes_no_second_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    tree = compiled("river")
-    monkeypatch.setattr(range_engine, "SHARE", tree.stored(0) + tree.stored(1))
-    run = engine(tree, 2)
+def threads_of(tree: RangeTree, threads: int | None = None) -> int:
+    run = engine(tree, threads)
     assert isinstance(run, range_engine.NumbaRangeEngine)
-    assert run.threads == 1
+    return run.threads
+
+
+def test_threads_are_as_many_as_there_is_work_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A number that is asked for is used, however little there is to do."""
+    size = sum(map(compiled("river").stored, (0, 1)))
+    monkeypatch.setattr(range_engine, "cores", lambda: 4)
+    for share, expected in ((size + 1, 1), (size, 1), (size // 2, 2), (size // 3, 3), (1, 4)):
+        monkeypatch.setattr(range_engine, "SHARE", share)
+        assert threads_of(compiled("river")) == expected
+        assert threads_of(compiled("river"), 3) == 3
 
 
 def test_a_strategy_is_saved_and_read_back(tmp_path: object) -> None:

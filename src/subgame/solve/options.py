@@ -40,7 +40,7 @@ class SolveOptions(StopOptions, total=False):
     """``"cpu"``, the default, or ``"cuda"`` for a GPU (``"cuda:1"`` for the second), which needs
     the extra ``gpu``. ``"torch"`` runs the GPU's code on the CPU, without Numba."""
     threads: int | None
-    """CPU threads of hold'em trees, by default all cores."""
+    """CPU threads of hold'em trees, by default as many as there are cores and enough work for."""
     storage: str
     """Of regrets and averages on hold'em trees: ``"float32"``, or ``"int16"`` with scales in about
     half the memory (on ``"cuda"`` and ``"torch"`` also ``"bfloat16"``)."""

@@ -170,13 +170,7 @@ class Schedule:
 
     def __str__(self) -> str:
         """The name, with the options that differ from its defaults: ``dcfr(alpha=2)``."""
-        base = _named(self.name) if self.name in NAMED else Schedule(self.name)
-        changed = [
-            f"{field.name}={_plain(getattr(self, field.name))}"
-            for field in fields(self)
-            if getattr(self, field.name) != getattr(base, field.name)
-        ]
-        return f"{self.name}({', '.join(changed)})" if changed else self.name
+        return _text(self)
 
     def as_dict(self) -> dict[str, Any]:
         """The fields by name."""
@@ -187,6 +181,18 @@ class Schedule:
 def _ahead(schedule: Schedule, block: int) -> Floats:
     """The discounts of a block of iterations, cached because they are slow for tiny games."""
     return schedule._discounts(block * AHEAD + 1, AHEAD)
+
+
+@lru_cache(maxsize=64)
+def _text(schedule: Schedule) -> str:
+    """What `Schedule.__str__` returns, cached because it is slow for tiny games."""
+    base = _named(schedule.name) if schedule.name in NAMED else Schedule(schedule.name)
+    changed = [
+        f"{field.name}={_plain(getattr(schedule, field.name))}"
+        for field in fields(schedule)
+        if getattr(schedule, field.name) != getattr(base, field.name)
+    ]
+    return f"{schedule.name}({', '.join(changed)})" if changed else schedule.name
 
 
 def _plain(value: object) -> str:

@@ -410,13 +410,13 @@ def _asked_to_stop() -> Iterator[list[bool]]:
     if _only_whole or threading.current_thread() is not threading.main_thread():
         yield asked
         return
-    before = signal.getsignal(signal.SIGINT)
+    before: Any = signal.default_int_handler
 
     def ask(*_: object) -> None:
         signal.signal(signal.SIGINT, before)  # a second Ctrl-C interrupts at once
         asked.append(True)
 
-    signal.signal(signal.SIGINT, ask)
+    before = signal.signal(signal.SIGINT, ask)
     try:
         yield asked
     finally:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.numba.native import address
+
 LINE, PAGE = 64, 4096
 """Bytes of a cache line and of a page."""
 STEP = 25
@@ -26,5 +28,5 @@ def zeros(size: int, dtype: Any) -> NDArray[Any]:
     width = np.dtype(dtype).itemsize
     unit, start = (PAGE, next(_made) * STEP * LINE) if size * width >= PAGE else (LINE, 0)
     whole = np.zeros(size + unit // width, dtype=dtype)
-    first = (start - whole.ctypes.data) % unit // width
+    first = (start - address(whole)) % unit // width
     return whole[first : first + size]

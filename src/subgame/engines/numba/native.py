@@ -97,7 +97,7 @@ class Kind:
 _addressof, _byte_of = ctypes.addressof, ctypes.c_char.from_buffer
 
 
-def _address(item: Any) -> int:
+def address(item: Any) -> int:
     """Where a contiguous array begins. NumPy's own answer takes four times as long."""
     flags = item.flags
     if not flags.c_contiguous:
@@ -113,7 +113,7 @@ def _put(item: Any, slots: array[int]) -> Any:
         slots.extend(item.slots)
         return item.kind
     if isinstance(item, np.ndarray):
-        slots.append(_address(item))
+        slots.append(address(item))
         slots.extend(item.shape)
         return f"{item.dtype.char}{item.ndim}"
     if isinstance(item, tuple):
@@ -238,7 +238,7 @@ class Call:
                     continue
                 if item.dtype != dtype or item.ndim != axes:
                     raise TypeError(f"An array of {item.ndim}-d {item.dtype} where {kind} is due.")
-                slots[at] = _address(item)
+                slots[at] = address(item)
                 slots[at + 1] = len(item)
                 if axes > 1:
                     slots[at + 2 : at + 1 + axes] = array("q", item.shape[1:])
@@ -419,7 +419,7 @@ def _load(code: bytes, name: str) -> Callable[[int], int]:
     engine.add_object_file(binding.ObjectFileRef.from_data(code))
     engine.finalize_object()
     _loaded.append(engine)
-    address = engine.get_function_address(name)
-    if not address:
+    function = engine.get_function_address(name)
+    if not function:
         raise ValueError(name)
-    return ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(address)
+    return ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(function)

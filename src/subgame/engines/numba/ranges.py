@@ -36,10 +36,10 @@ _NONE: NDArray[np.float32] = np.zeros(1, dtype=np.float32)
 _NOTHING: Floats = np.zeros(0)
 _STILL: Floats = dithered(np.ones((2, 3)), 1)
 """Rates without any discount."""
-ALONE = 100_000
-"""Actions times hands below which one thread is as fast as several."""
 SHARE = 50_000
-"""Actions times hands that a thread must have to do, even where more threads are asked for."""
+"""Actions times hands, over all boards, that a thread must have to do: with 24,000 for each, two
+threads took longer than one on a river of ``docs/results/bench-holdem.json``, and with 96,000 four
+sevenths of its time."""
 LOCKED = 1e30
 """Regrets of locked hands, times probabilities: whatever is learnt later is lost to rounding."""
 RUN_ITERATIONS, RUN_SWEEP = (
@@ -90,8 +90,8 @@ class NumbaRangeEngine(EngineBase):
         self.size = tree.stored(0) + tree.stored(1)
         self._spare: dict[int, Numbers] = {}  # memory for each player's next probabilities
         self._asked = threads
-        threads = threads or (1 if self.size < ALONE else cores())
-        self._workers = Workers(tree, self._useful(threads))
+        threads = threads or min(cores(), max(1, self.size // SHARE))
+        self._workers = Workers(tree, threads)
         self._seen: tuple[Workers, dict[Any, _Views]] = self._workers, {}
 
     @property
@@ -100,15 +100,11 @@ class NumbaRangeEngine(EngineBase):
         return self._workers.threads
 
     def set_threads(self, threads: int) -> None:
-        """Use that many threads from now on, or fewer if there is not enough work for them."""
+        """Use that many threads from now on."""
         self._asked = threads
-        threads = self._useful(threads)
         if threads != self.threads:
             self._workers.close()
             self._workers = Workers(self.tree, threads)
-
-    def _useful(self, threads: int) -> int:
-        return min(threads, max(1, self.size // SHARE))
 
     # The roots -------------------------------------------------------------------------------
     @cached_property
