@@ -158,7 +158,7 @@ def main() -> None:
     asked = parser.parse_args()
     devices = ("cpu", asked.device)
     games = {name: measured(name, devices) for name in GAMES}
-    result = {
+    result: dict[str, Any] = {
         "title": "Exploitability in chips after each of the first five iterations, by engine",
         "command": f"PYTHONPATH=src python3 benchmarks/agreement.py --device {asked.device}",
         "commit": commit(),

@@ -30,9 +30,11 @@ from subgame.games.holdem import hunl
 from subgame.papers.report import commit, machine
 from subgame.play.agent import Event
 from subgame.play.hunl import rollouts
-from subgame.play.hunl.agent import FLOP, HoldemAgent
+from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.hunl.flop_network import FlopNetwork, flop_pairs
-from subgame.play.hunl.rollouts import ROLLING, SCHEDULE, RolloutLeaves, _Solving
+from subgame.play.hunl.plans import FLOP
+from subgame.play.hunl.rollouts import Rollouts
+from subgame.play.hunl.street import EVALUATING, SCHEDULE, BucketLeaves, LimitedStreet, evaluated
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits, Run, drive
 
@@ -51,16 +53,17 @@ SPOTS = [  # the betting before the flop, and the seat that is solved for
 Floats = NDArray[np.float64]
 
 
-class Seeded(_Solving):
+class Seeded(Rollouts):
     """With rollouts on other boards for another seed."""
 
-    def boards(self, count: int, seed: int) -> RolloutLeaves:
+    def boards(self, count: int, seed: int) -> BucketLeaves:
         self.seed, self.known = seed, {}
         rollouts.BOARDS = count
-        return self._leaves(None)[0]
+        return evaluated(self.at, self)[0]
 
     def _runouts(self) -> Any:
-        deck, board, random = self.reached.game.deck, self.reached.board, Random(self.seed)
+        reached, random = self.at.reached, Random(self.seed)
+        deck, board = reached.game.deck, reached.board
         left = [card for card in range(deck.size) if card not in board]
         while True:
             yield (*board, *random.sample(left, 2))
@@ -76,32 +79,33 @@ def spot(blueprint: StoredBlueprint, line: str, seat: int, flop: tuple[int, ...]
         agent.observe(Event(here.player, action))
         here = here.child(action)
     agent.observe(Event(-1, game.deck.name(flop)))
-    early, _ = agent._follow()
-    assert agent.limited is not None
-    return Seeded(blueprint, replace(early.reached, game=agent.limited), early.mind, seat)
+    state, _ = agent.early.follow(agent.line, agent.request())
+    assert agent.planner is not None
+    reached = replace(state.reached, game=agent.planner.game)
+    return Seeded(LimitedStreet(blueprint, reached, state.abstract, seat))
 
 
-def solution(here: Seeded, leaves: RolloutLeaves) -> tuple[StreetEngine, list[Any]]:
-    on = StreetEngine(engine(here.tree), here.street, leaves)
-    solving = Run(here.tree, parse(SCHEDULE), on=on, reach=(here.reach[0], here.reach[1]))
+def solution(here: Seeded, leaves: BucketLeaves) -> tuple[StreetEngine, list[Any]]:
+    on = StreetEngine(engine(here.at.tree), here.at.street, leaves)
+    solving = Run(here.at.tree, parse(SCHEDULE), on=on, reach=here.at.reach)
     drive(solving, Limits(ITERATIONS, None), measured=False)
     return on, list(solving.played())
 
 
 def given_up(here: Seeded, on: StreetEngine, sigma: Any) -> float:
     """What the opponent wins at best from our strategy, in pots at the flop."""
-    o, p = here.o, here.player
-    found = on.respond(o, on.plan(p, sigma, here.reach[p])).roots
-    met = on.opposing(o, here.reach[p])
-    won = float((here.reach[o] * found).sum()) / float((here.reach[o] * met).sum())
-    return won / float(here.reached.betting.pot)
+    o, p, reach = here.at.opponent, here.at.player, here.at.reach
+    found = on.respond(o, on.plan(p, sigma, reach[p])).roots
+    met = on.opposing(o, reach[p])
+    won = float((reach[o] * found).sum()) / float((reach[o] * met).sum())
+    return won / float(here.at.reached.betting.pot)
 
 
-def weights(here: Seeded, leaves: RolloutLeaves) -> list[Floats]:
+def weights(here: Seeded, leaves: BucketLeaves) -> list[Floats]:
     """[b] and [c] how likely the opponent's and our buckets are."""
     out = []
-    for p in (here.o, here.player):
-        sums = np.bincount(leaves.buckets[p], here.reach[p][0])
+    for p in (here.at.opponent, here.at.player):
+        sums = np.bincount(leaves.buckets[p], here.at.reach[p][0])
         out.append(sums / sums.sum())
     return out
 
@@ -120,14 +124,14 @@ def compared(blueprint: StoredBlueprint, network: FlopNetwork, at: int) -> dict[
     line, seat = SPOTS[at]
     flop = tuple(sorted(np.random.default_rng([SEED, at]).permutation(52)[:3].tolist()))
     here = spot(blueprint, line, seat, flop)
-    live = [l for l, leaf in enumerate(here.street.leaves) if not leaf.is_over]
-    pots = np.array([float(here.street.leaves[l].pot) for l in live], np.float32)[:, None, None]
+    live = [l for l, leaf in enumerate(here.at.street.leaves) if not leaf.is_over]
+    pots = np.array([float(here.at.street.leaves[l].pot) for l in live], np.float32)[:, None, None]
     halves = [here.boards(HALF, seed) for seed in (1, 2)]
     began = time.process_time()
     here.boards(20, 3)
     board = (time.process_time() - began) / 20
     table, spent = asked(blueprint, network, here, live)
-    counts = [max(2, round(seconds / board)) for seconds in (ROLLING * SECONDS, sum(spent))]
+    counts = [max(2, round(seconds / board)) for seconds in (EVALUATING * SECONDS, sum(spent))]
     short, shortest = (here.boards(count, 4) for count in counts)
     whole = np.zeros_like(short.values)
     whole[:, live] = table
@@ -172,16 +176,21 @@ def asked(
     blueprint: StoredBlueprint, network: FlopNetwork, here: Seeded, live: list[int]
 ) -> tuple[Any, tuple[float, float]]:
     """The network's values, and the CPU seconds of the flop's equities and of the rest."""
-    flop, leaves = here.reached.board, [here.street.leaves[l] for l in live]
-    one, two = (np.unique(blueprint.cards.of(flop)[here.hands[p]]) for p in (here.o, here.player))
+    flop, leaves = here.at.reached.board, [here.at.street.leaves[l] for l in live]
+    one, two = (
+        np.unique(blueprint.cards.of(flop)[here.at.hands[p]])
+        for p in (here.at.opponent, here.at.player)
+    )
     flop_pairs(blueprint, (0, 1, 2))
-    network.values((0, 1, 2), leaves, here.o, (flop_pairs(blueprint, (0, 1, 2)).buckets[:9],) * 2)
+    network.values(
+        (0, 1, 2), leaves, here.at.opponent, (flop_pairs(blueprint, (0, 1, 2)).buckets[:9],) * 2
+    )
     mean_ahead.cache_clear()
     flop_pairs.cache_clear()
     began = time.process_time()
     flop_pairs(blueprint, tuple(sorted(flop)))
     between = time.process_time()
-    table = network.values(flop, leaves, here.o, (one, two))
+    table = network.values(flop, leaves, here.at.opponent, (one, two))
     return table, (between - began, time.process_time() - between)
 
 

@@ -36,7 +36,7 @@ def test_files_are_short(structure: Structure) -> None:
 
 def test_no_module_imports_one_that_imports_it(structure: Structure) -> None:
     """Also not through an import inside a function."""
-    assert sum(map(len, structure.circles())) <= 19
+    assert not structure.circles()
 
 
 def test_types_show_the_kinds_of_trees_and_engines(structure: Structure) -> None:
@@ -46,7 +46,7 @@ def test_types_show_the_kinds_of_trees_and_engines(structure: Structure) -> None
 def test_private_names_stay_in_their_package(structure: Structure) -> None:
     """Numba's inner parts, which make object code, are the exception."""
     outside = [place for place in structure.private if "engines.numba.objects" not in place]
-    assert len(outside) <= 6, outside
+    assert not [place for place in outside if not place.endswith("data._version")]  # PyTorch's
 
 
 def test_functions_are_short(structure: Structure) -> None:

@@ -2,9 +2,10 @@
 
     python tools/build_kernels.py FOLDER
 
-writes ``FOLDER/<target>/<entry>.o`` for the targets of this architecture and every kernel that
-solves, evaluates or refines hold'em and sequence trees, and ``FOLDER/sources``, the hash of the
-sources.
+writes ``FOLDER/<target>/<entry>.o`` for all targets and every kernel that solves, evaluates or
+refines hold'em and sequence trees, and ``FOLDER/sources``, the hash of the sources. The target need
+not be of the builder's architecture.
+
 The build hook (`hatch_build.py`) puts the folder into the wheel as
 `subgame/engines/numba/shipped`. `native.TARGETS` says which processors run which code. It takes two
 minutes of one core.
@@ -17,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from llvmlite.binding import get_process_triple
 
 import subgame as sg
 from subgame.engines.contract import Mode
@@ -95,13 +95,11 @@ def rows(tree: sg.PublicTree, storage: str) -> None:
 
 
 def build(folder: Path) -> None:
-    """Write the object code of all kernels for the targets of this architecture."""
-    here = get_process_triple().partition("-")[0]  # `subnormals` emits code of this architecture
-    targets = {name: each for name, each in TARGETS.items() if each.triple.startswith(here)}
+    """Write the object code of all kernels for all targets."""
     for (_, name, kind), kernel in sorted(used().items(), key=lambda item: str(item[0])):
         entry = native.entry_name(kernel, kind)
-        codes = object_codes(kernel.dispatcher.py_func, kind, entry, list(targets.values()))
-        for target, code in zip(targets, codes, strict=True):
+        codes = object_codes(kernel.dispatcher.py_func, kind, entry, list(TARGETS.values()))
+        for target, code in zip(TARGETS, codes, strict=True):
             (folder / target).mkdir(parents=True, exist_ok=True)
             (folder / target / f"{entry}.o").write_bytes(code)
         print(f"{name}: {', '.join(f'{len(code):,}' for code in codes)} bytes", flush=True)

@@ -122,7 +122,7 @@ WRONG = [
     # Strategies
     ("exploit kuhn", "Give exactly one strategy"),
     ("exploit kuhn uniform --blueprint paper", "Give exactly one strategy"),
-    ("exploit kuhn --blueprint paper", "The game kuhn has no blueprints"),
+    ("exploit kuhn --blueprint paper", "The game kuhn has no published strategies"),
     ("exploit coin-toss --blueprint papers", "did you mean 'paper'?"),
     ("exploit kuhn {}/missing.safetensors", "There is no file"),
     ("exploit kuhn unifrom", "There is no file unifrom; expected a strategy"),

@@ -287,5 +287,5 @@ def test_a_cell_is_split_by_its_actions() -> None:
     colours = [tuple(paper.triplet) for paper in papers if paper and paper.triplet]
     assert colours[0] == ALL_IN
     assert colours[-1] == CALL
-    assert hand_grid._letters(cell, shown, 6).plain == "AKs xa"
-    assert hand_grid._letters(cell, shown, 5).plain == "AKs x"
+    assert hand_grid._letters(cell, shown, 6) == "AKs xa"
+    assert hand_grid._letters(cell, shown, 5) == "AKs x"

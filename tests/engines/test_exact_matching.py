@@ -34,8 +34,8 @@ def test_the_first_iterations_are_those_of_the_explicit_tree(
     iterations: int, expected: float
 ) -> None:
     """The numbers are those of an independent loop of CFR+."""
-    for how in ({"explicit": True}, {"merge": False}):
-        tree = sg.compile(turn(SMALL), **how)
+    for explicit in (True, False):
+        tree = sg.compile(turn(SMALL), explicit=explicit, merge=explicit)
         found = sg.solve(tree, "cfr+", iterations=iterations).exploitability
         assert float(found) == pytest.approx(expected, abs=1e-5)
 

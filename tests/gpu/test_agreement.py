@@ -72,11 +72,8 @@ def test_every_schedule_is_compared() -> None:
     assert {parse(each).name for each in SCHEDULES} == NAMED.keys() - {"mccfr"}
 
 
-CLEARS = pytest.mark.xfail(
-    reason="the CPU's terminals do not clear what rounding leaves (rounding.CANCELLED)"
-)
 CASES = [
-    pytest.param(name, schedule, engine_name, marks=CLEARS if engine_name == "ranges, cpu" else ())
+    (name, schedule, engine_name)
     for name in FREE_OF_TIES
     for schedule in SCHEDULES
     for engine_name in ENGINES

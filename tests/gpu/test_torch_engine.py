@@ -233,11 +233,14 @@ def test_cfr_br_approaches_the_value(learner: int, device: str) -> None:
     tree = compiled("turn")
     exact = sg.solve(tree, "pdcfr+", iterations=1000).value
     plan, gpu = parse(f"cfr-br(responder={1 - learner})"), TorchRangeEngine(tree, device)
-    run = solver(gpu, plan)
-    run.advance(plan.discounts(1, 62), 1)
-    against = gpu.plan(learner, run.pair[learner].average)
-    wins = gpu.respond(1 - learner, against).roots[0] @ tree.players[1 - learner].reach
-    assert -1e-3 < wins + (exact if learner == 0 else -exact) < 0.1
+    run, done, gaps = solver(gpu, plan), 0, []
+    for count in (10, 50, 140):
+        run.advance(plan.discounts(done + 1, count + 1), done + 1)
+        done += count
+        against = gpu.plan(learner, run.pair[learner].average)
+        wins = gpu.respond(1 - learner, against).roots[0] @ tree.players[1 - learner].reach
+        gaps.append(wins + (exact if learner == 0 else -exact))
+    assert -1e-3 < gaps[2] < 0.8 * gaps[1] < 0.8**2 * gaps[0]
 
 
 def test_what_players_share_goes_to_the_device_once() -> None:

@@ -93,13 +93,13 @@ def test_cells_of_other_settings_stay() -> None:
 def test_a_cell_is_kept_by_seat(tmp_path: Path) -> None:
     """A seat that was computed is not computed again; both make the cell."""
     cells = Cells(tmp_path / "cells.json")
-    assert cells.lacks("a") == [0, 1]
-    cells.put("a", {"1": {"won": 2.0, "margin": -1.0, "seconds": 3.0}})
+    assert cells.lacks("a | b") == [0, 1]
+    cells.put("a | b", {"1": {"won": 2.0, "margin": -1.0, "seconds": 3.0}})
     cells = Cells(tmp_path / "cells.json")
-    assert cells.lacks("a") == [0]
-    cells.put("a", {"0": {"won": 4.0, "margin": 0.5, "seconds": 1.0}})
-    assert cells.lacks("a") == []
-    assert cells.found["a"] == {
+    assert cells.lacks("a | b") == [0]
+    cells.put("a | b", {"0": {"won": 4.0, "margin": 0.5, "seconds": 1.0}})
+    assert cells.lacks("a | b") == []
+    assert cells.found["a | b"] == {
         "mbb/h": 30.0,
         "per seat, mbb/h": [40.0, 20.0],
         "seconds": 4.0,

@@ -24,7 +24,8 @@ from subgame.papers import flop_agent as flop
 from subgame.papers.cells import Cells
 from subgame.papers.last_street import LastStreet
 from subgame.play.agent import Event
-from subgame.play.hunl.agent import ROOT, HoldemAgent
+from subgame.play.hunl.agent import HoldemAgent
+from subgame.play.hunl.turn import ROOT
 from subgame.play.searching import LimitedAgent, SearchAgent
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Followed

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,12 +21,15 @@ from subgame.play import Always, load, match
 from subgame.play.agent import Event
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.hunl import agent as holdem_agent
-from subgame.play.hunl import preflop_values
+from subgame.play.hunl import plans, preflop_values
 from subgame.play.hunl.agent import HoldemAgent
-from subgame.play.hunl.rollouts import StreetPlan, solve_street
+from subgame.play.hunl.plans import EarlyState, Request
+from subgame.play.hunl.street import LeafEvaluator, LimitedStreet, StreetPlan, solve_street
+from subgame.play.hunl.turn import TurnSolver
 from subgame.play.named import AgentOptions, named_agents
-from subgame.refine.live import Clock, Live
+from subgame.refine.live import Live
 from subgame.refine.ranges.reached import ReachedRanges
+from subgame.solve.solver import Limits
 
 
 class HandMade:
@@ -55,6 +57,11 @@ def after(agent: HoldemAgent, seat: int, line: list[tuple[int, str]]) -> HoldemA
     for player, action in line:
         agent.observe(Event(player, action))
     return agent
+
+
+def state(agent: HoldemAgent) -> EarlyState:
+    """Where the blueprint leads."""
+    return agent.early.follow(agent.line, agent.request())[0]
 
 
 def test_a_whole_hand(game: Holdem) -> None:
@@ -118,7 +125,7 @@ def test_what_was_decided_stays_so(game: Holdem, monkeypatch: pytest.MonkeyPatch
     names = ["AsKs | Jh 9s Ts Qs | cc/cc/c", "AhKs | Jh 9s Ts Qs | cc/cc/c"]
     first = after(agent, 1, line).policy(names, ("c", "r200"))
     assert "AsKs" in str(agent.explained(names[0]))
-    agent.roots.clear()
+    agent.turn.roots.clear()
     monkeypatch.setattr(agent, "live", None)  # nothing is solved again
     again = after(agent, 1, line).policy(names, ("c", "r200"))
     assert (again.probabilities == first.probabilities).all()
@@ -164,8 +171,9 @@ def test_the_table_before_the_flop_comes_with_the_package() -> None:
     """Ten self-generated values; a bet that the blueprint does not know is answered by them."""
     agent = play.load("hunl", iterations=20, seconds=None)
     assert isinstance(agent, HoldemAgent)
-    assert agent.before is not None
-    assert agent.before.choices == 10
+    assert agent.planner is not None
+    assert agent.planner.table is not None
+    assert agent.planner.table.choices == 10
     hands = [f"{cards} |  | r250" for cards in ("AsAh", "7s2h")]
     policy = after(agent, 0, [(1, "r250")]).policy(hands, ("f", "c"))
     assert policy.actions[:2] == ("f", "c")
@@ -184,21 +192,21 @@ def test_an_off_tree_bet_before_the_flop_is_solved(
     found = after(agent, 0, [(1, "r220")]).policy([name], ("f", "c"))
     assert found.actions == ("f", "c", "r600")
     assert "solved to its end by 20 iterations" in str(agent.explained(name))
-    plan = agent._follow()[0].plan
+    plan = state(agent).plan
     assert plan is not None
     # The opponent's range is that of the solution, which bets so with some hands only.
     rows = plan.rows[()]
-    reach = agent._follow()[0].reached.reach[1]
+    reach = state(agent).reached.reach[1]
     assert reach == pytest.approx(rows.probabilities[:, rows.actions.index("r220")])
     assert reach.min() < 0.5 * reach.max()
     # What the blueprint knows is not solved, and a later bet that the plan does not know is again.
-    assert after(agent, 0, [(1, "r300")])._rows().actions == ("f", "c")
-    assert agent._follow()[0].plan is None
+    assert after(agent, 0, [(1, "r300")]).rows().actions == ("f", "c")
+    assert state(agent).plan is None
     line = [(1, "c"), (0, "r250"), (1, "c"), (-1, "Jh9sTs")]
-    assert after(agent, 1, line[:2])._rows().actions == ("f", "c", "r600")
-    assert after(agent, 1, line)._follow()[0].plan is None
+    assert after(agent, 1, line[:2]).rows().actions == ("f", "c", "r600")
+    assert state(after(agent, 1, line)).plan is None
     again = after(agent, 0, [(1, "r220"), (0, "r440"), (1, "r600")])
-    assert again._rows().actions == ("f", "c")
+    assert again.rows().actions == ("f", "c")
     assert match(game, [agent, Always("raise")], hands=4, seed=2).hands == 4
 
 
@@ -209,8 +217,8 @@ def test_a_bet_on_a_flop_that_is_not_in_its_solution(game: Holdem, stored: Store
     """
     line = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "c"), (1, "r500")]
     agent = HoldemAgent(game, stored, limited="flop: 0.5x / cap 1", iterations=5, seconds=None)
-    after(agent, 0, line)._rows()
-    early, before = agent._follow()[0], agent.seen[agent.line[:-1]]
+    after(agent, 0, line).rows()
+    early, before = state(agent), agent.early.states[agent.line[:-1]]
     assert early.plan is not None
     actions, rows = early.plan.rows[before.reached.betting.history]
     assert actions == ("c", "r100", "r500")
@@ -223,11 +231,11 @@ def test_a_single_valued_flop_is_solved_once_for_both_seats(
     """With one value of a state nobody chooses; with several, or other ranges, it is another."""
     solved: list[int] = []
 
-    def counted(*args: Any) -> StreetPlan:
-        solved.append(args[3])
-        return solve_street(*args)
+    def counted(at: LimitedStreet, evaluator: LeafEvaluator, limits: Limits) -> StreetPlan:
+        solved.append(at.player)
+        return solve_street(at, evaluator, limits)
 
-    monkeypatch.setattr(holdem_agent, "solve_street", counted)
+    monkeypatch.setattr(plans, "solve_street", counted)
     line = [(1, "c"), (0, "c"), (-1, "Jh9sTs")]
     for choices, wanted in ((1, [0]), (2, [0, 1])):
         solved.clear()
@@ -235,13 +243,12 @@ def test_a_single_valued_flop_is_solved_once_for_both_seats(
             game, stored, limited="flop: 1x / cap 1", choices=choices, iterations=3, seconds=None
         )
         for seat, moves in ((0, line), (1, [*line, (0, "c")])):
-            after(copy.copy(agent), seat, moves)._rows()
+            after(copy.copy(agent), seat, moves).rows()
         assert solved == wanted
-    after(agent, 0, line).clock = Clock(None)
-    here = agent._follow()[0]
+    here = state(after(agent, 0, line))
     reach = here.reached.reach
     other = replace(here.reached, reach=(reach[0] ** 2 / 2, reach[1]))
-    agent._with_plan(here._replace(reached=other))
+    agent.streets.with_plan(here._replace(reached=other), None, agent.request())
     assert solved == [0, 1, 0]
 
 
@@ -254,7 +261,7 @@ def test_agents_by_name(
     assert (whole.name, whole.threshold, whole.search.seconds) == ("limited", 0.1, 1)
     limited = load("hunl", "limited:resolve")
     assert isinstance(limited, HoldemAgent)
-    assert limited.limited is not None
+    assert limited.planner is not None
     assert isinstance(load("hunl", "blueprint"), BlueprintAgent)
     file = tmp_path / "tiny.safetensors"
     stored.save(file)
@@ -288,17 +295,17 @@ def test_both_seats_share_the_first_solve(game: Holdem, monkeypatch: pytest.Monk
             out.append(rows.probabilities[here.reach[seat] * here.weight(seat) > 0])
         return out
 
-    solves, solve = [], HoldemAgent._root
+    solves, solve = [], TurnSolver.solved
 
-    def counted(agent: HoldemAgent, here: ReachedRanges, share: float) -> Live:
+    def counted(turn: TurnSolver, here: ReachedRanges, request: Request, share: float) -> Live:
         solves.append(here)
-        return solve(agent, here, share)
+        return solve(turn, here, request, share)
 
-    monkeypatch.setattr(HoldemAgent, "_root", counted)
+    monkeypatch.setattr(TurnSolver, "solved", counted)
     shared = policies(HoldemAgent(game, HandMade(), bets=bets, iterations=20, seconds=None))
     assert len(solves) == 1
     alone = HoldemAgent(game, HandMade(), bets=bets, iterations=20, seconds=None)
-    monkeypatch.setattr(alone, "roots", Forgetful())
+    monkeypatch.setattr(alone.turn, "roots", Forgetful())
     for one, two in zip(shared, policies(alone), strict=True):
         assert one == pytest.approx(two, abs=1e-5)
     assert len(solves) > 2

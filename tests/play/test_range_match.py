@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from subgame.blueprints.follow import FollowedBetting
 from subgame.blueprints.recipe import Recipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
@@ -19,7 +20,7 @@ from subgame.play.agent import Agent, Event, Policy
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.lbr import LocalBestResponse
 from subgame.play.range_match import RangeMatch, Seats, _Hand, _Place
-from subgame.play.range_values import BlueprintValues, Mind
+from subgame.play.range_values import BlueprintValues
 
 RECIPE = Recipe("tiny", "all: 1x / cap 1", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd")
 GAME, DECK = RECIPE.game, RECIPE.game.deck
@@ -75,19 +76,20 @@ def test_sums_are_those_of_a_walk_over_every_action(
     made, board = blueprints[1], (*TURN, *DECK.parse("Ac"))
     betting = GAME.start().play(history)
     one, two = ranges(1)
-    found = BlueprintValues(made).sums(Mind(betting, betting), [board], (one, two))
+    found = BlueprintValues(made).sums(FollowedBetting(betting, betting), [board], (one, two))
     fits = DECK.disjoint * np.outer(one, two) * DECK.compatible(board)
     fits = fits * DECK.compatible(board)[:, None]
     assert found.reach == pytest.approx(fits.sum(), rel=1e-5)
     assert found.won == pytest.approx(walk(made, betting, board, fits), rel=1e-4)
 
 
-def test_a_mind_takes_bets_for_known_ones(blueprints: list[StoredBlueprint]) -> None:
+def test_bets_are_taken_for_known_ones(blueprints: list[StoredBlueprint]) -> None:
     betting = GAME.start().play("cc/")
-    mind = Mind(betting, betting).after("r180", blueprints[0])
-    assert str(mind.real) == "cc/r180"
-    assert str(mind.meant) == "cc/r200"
-    assert mind.after("c", blueprints[0]).meant is not None
+    values = BlueprintValues(blueprints[0])
+    hand = values.after(FollowedBetting(betting, betting), "r180")
+    assert str(hand.real) == "cc/r180"
+    assert str(hand.waiting) == "cc/r200"
+    assert values.after(hand, "c").waiting is not None
 
 
 class Scripted(RangeMatch):
@@ -158,7 +160,7 @@ def test_no_bias(blueprints: list[StoredBlueprint], responds: bool) -> None:
     )
     match = Scripted(GAME, agents, BlueprintValues(third), boards=(2, 8, 1))
     betting, both = GAME.start().play("cc/cc/"), ranges(2)
-    place = _Place(Mind(betting, betting), TURN, both)
+    place = _Place(FollowedBetting(betting, betting), TURN, both)
     free = DECK.disjoint * np.outer(*both)
     seatings = [agents] if responds else [agents, turned]
     exact, mean, total = [0.0] * len(seatings), [0.0] * len(seatings), 0.0
@@ -190,7 +192,7 @@ def test_no_variance_where_the_agents_play_as_the_values_say(
     made, betting, both = blueprints[1], GAME.start().play("cc/cc/"), ranges(2)
     agents = (BlueprintAgent(GAME, made), BlueprintAgent(GAME, made))
     match = RangeMatch(GAME, agents, BlueprintValues(made), boards=(2, 8, 1))
-    place = _Place(Mind(betting, betting), TURN, both)
+    place = _Place(FollowedBetting(betting, betting), TURN, both)
     boards = [(*TURN, card) for card in range(DECK.size) if card not in TURN]
     fits = [DECK.disjoint * np.outer(*both) * np.outer(*[DECK.compatible(b)] * 2) for b in boards]
     worth = sum(walk(made, betting, *each) for each in zip(boards, fits, strict=True))

@@ -10,18 +10,20 @@ import pytest
 
 import subgame as sg
 from recipes import FLOP, trained
+from subgame.blueprints.follow import FollowedBetting
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
+from subgame.games.holdem.translation import mapping
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.hunl import preflop_values
-from subgame.play.hunl.below import Continuation, in_mind, more_of_each
+from subgame.play.hunl.below import Continuation, more_of_each
 from subgame.play.hunl.preflop import _leaf, solve_before_flop
 from subgame.play.hunl.preflop_responses import SOLVED, self_generated
 from subgame.play.hunl.preflop_values import PreflopSums, PreflopValues, draw, trainer_of
+from subgame.play.hunl.street import LimitedStreet
 from subgame.play.named import known_strategy
 from subgame.refine.continuations import Continuations, biased
 from subgame.refine.limit import Limit
-from subgame.refine.mappings import mapping
 from subgame.refine.ranges.limit import RangeLimit, limited_ranges
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.schedule import parse
@@ -63,7 +65,8 @@ def check_as_with_exact_values(
     """Solve both ways for 40 iterations, and compare."""
     start, player = ReachedRanges.start(FLOP.game), 1 - offered.player
     limits = Limits(40)
-    plan = solve_before_flop(table, start, start.betting, player, limits, len(offered))
+    at = LimitedStreet(table.blueprint, start, start.betting, player)
+    plan = solve_before_flop(table, at, limits, len(offered))
     assert plan.iterations == 40
     limit = limited_ranges(tree, Limit(blueprint, "before the flop", player, offered))
     assert isinstance(limit, RangeLimit)
@@ -115,7 +118,8 @@ def test_responses_win_what_a_best_response_wins(
         """What best responses win from the solutions of a table; mean of both seats, mbb/h."""
         won = []
         for o in (0, 1):
-            plan = solve_before_flop(table, start, start.betting, 1 - o, Limits(SOLVED))
+            at = LimitedStreet(blueprint, start, start.betting, 1 - o)
+            plan = solve_before_flop(table, at, Limits(SOLVED))
             probs = np.array(strategy.probs[1 - o])
             for state in grow_street(FLOP.game, start.betting).states[1 - o]:
                 here = replace(start, betting=state)
@@ -144,7 +148,8 @@ def test_an_off_tree_bet_is_answered_better_than_by_translation(
     larger = range_tree(sg.compile(game, merge="boards"))
     heard = sg.translate(larger, strategy, "deterministic-pseudo-harmonic")
     start = ReachedRanges.start(game)
-    plan = solve_before_flop(table, start, blueprint.game.start(), 0, Limits(200))
+    at = LimitedStreet(blueprint, start, blueprint.game.start(), 0)
+    plan = solve_before_flop(table, at, Limits(200))
     here = start.after("r200")
     planned, cells = plan.rows[here.betting.history], here.cells(larger)
     assert cells is not None
@@ -162,17 +167,18 @@ def test_a_leaf_between_two_has_values_between_theirs(
     blueprint: StoredBlueprint, table: PreflopValues
 ) -> None:
     game = replace(FLOP.game, bets=replace(FLOP.game.bets, added=("r200",)))
-    start, mind = game.start(), blueprint.game.start()
+    start = game.start()
     assert [str(leaf) for leaf in table.leaves] == ["cc/", "cr300c/", "r300c/"]
-    shares = in_mind(blueprint, start, start.play("r200c"), mind, mapping("pseudo-harmonic"))
-    by = {str(each): share for each, share in shares.items()}
+    hand, how = FollowedBetting(start, blueprint.game.start()), mapping("pseudo-harmonic")
+    shares = hand.standing_for(start.play("r200c"), blueprint.actions, how)
+    by = {str(betting): share for betting, share in shares.items()}
     assert sum(by.values()) == pytest.approx(1)
     assert by["cc/"] == pytest.approx(1 / 3)  # between no bet and the pot
-    found = _leaf(table, start, start.play("r200c"), mind, 1)
+    found = _leaf(table, hand, start.play("r200c"), 1)
     called, _, raised = table.values[1].swapaxes(0, 1)  # what the small blind wins, in pots
     assert found == pytest.approx(400 * (by["cc/"] * called + by["r300c/"] * raised), abs=1e-3)
     # All-in the cards decide.
-    allin = _leaf(table, start, start.play("r600c"), mind, 1)
+    allin = _leaf(table, hand, start.play("r600c"), 1)
     assert allin == pytest.approx(np.repeat(600 * table.equity[None], 4, axis=0))
 
 

@@ -25,6 +25,7 @@ from subgame.play.hunl.flop_network import (
     INPUTS,
     SUFFIX,
     FlopNetwork,
+    NetworkValues,
     board_inputs,
     flop_pairs,
     leaf_inputs,
@@ -40,7 +41,8 @@ from subgame.play.hunl.flop_training import (
     paid,
     train_flop_network,
 )
-from subgame.play.hunl.rollouts import _Solving
+from subgame.play.hunl.rollouts import Rollouts
+from subgame.play.hunl.street import BucketValues, LimitedStreet, evaluated, solve_street
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.sequence.leaf_network import perceptron
 from subgame.solve.solver import Limits
@@ -183,33 +185,40 @@ def test_errors_leave_out_the_noise_of_the_values() -> None:
 class Known:
     """Stands for a network, and answers what rollouts give."""
 
-    def __init__(self, table: NDArray[np.float32], leaves: Sequence[Betting]) -> None:
-        self.table, self.leaves = table, list(leaves)
+    def __init__(self, table: NDArray[np.float32]) -> None:
+        self.table = table
 
-    def values(self, flop: Any, leaves: Any, opponent: int, buckets: Any) -> NDArray[np.float32]:
-        assert opponent == 0
-        assert self.table.shape[2:] == (len(buckets[0]), len(buckets[1]))
-        return self.table[:, [self.leaves.index(leaf) for leaf in leaves]]
+    def knows(self, leaf: int) -> bool:
+        return True
+
+    def values(self, leaves: Sequence[int], until: float | None) -> BucketValues:
+        return BucketValues(self.table[:, leaves], 0)
 
 
-def test_a_street_is_solved_with_the_values_that_a_network_gives(
-    blueprint: StoredBlueprint,
-) -> None:
-    """With those of rollouts in its place, the solution is that with rollouts."""
+def test_a_street_is_solved_with_the_values_of_an_evaluator(blueprint: StoredBlueprint) -> None:
+    """With those of rollouts in their place, the solution is that with rollouts."""
     reached = ReachedRanges.start(hunl(600, bets="flop: 1x a / cap 1", ranks="9TJQKA", suits="cd"))
     for action in ("c", "c", FLOP):
         reached = reached.after(action)
-    mind = blueprint.game.start().play("cc")
-    rolled = _Solving(blueprint, reached, mind, 1)
-    table = rolled._leaves(None)[0].values
-    asked = _Solving(blueprint, reached, mind, 1, network=Known(table, rolled.street.leaves))
-    one, two = (each.plan(Limits(iterations=10)) for each in (rolled, asked))
+    abstract = blueprint.game.start().play("cc")
+    street = LimitedStreet(blueprint, reached, abstract, 1)
+    rolled = Rollouts(street)
+    asked = Known(evaluated(street, rolled)[0].values)
+    one, two = (solve_street(street, way, Limits(iterations=10)) for way in (rolled, asked))
     assert (one.boards, two.boards) == (49, 0)
     for key, rows in one.rows.items():
         assert two.rows[key].probabilities == pytest.approx(rows.probabilities)
-    facing = reached.after("r500")  # all-in: nothing is left to ask for
-    last = _Solving(blueprint, facing, mind.play("r500"), 1, network=Known(table[:, :0], ()))
-    assert set(last.plan(Limits(iterations=2)).rows) == {facing.betting.history}
+
+
+def test_a_network_is_not_asked_after_an_all_in(
+    blueprint: StoredBlueprint, network: FlopNetwork
+) -> None:
+    reached = ReachedRanges.start(hunl(600, bets="flop: a / cap 1", ranks="9TJQKA", suits="cd"))
+    for action in ("c", "c", FLOP, "r500"):
+        reached = reached.after(action)
+    last = LimitedStreet(blueprint, reached, blueprint.game.start().play("ccr500"), 1)
+    plan = solve_street(last, NetworkValues(last, network), Limits(iterations=2))
+    assert set(plan.rows) == {reached.betting.history}
 
 
 def test_the_agent_plays_with_the_network_beside_its_blueprint(
@@ -227,11 +236,13 @@ def test_the_agent_plays_with_the_network_beside_its_blueprint(
         HoldemAgent(game, read, values="table", **told)
     agent = play.load(game, "limited", blueprint=str(file), values="network", iterations=5)
     assert isinstance(agent, HoldemAgent)
-    assert agent.network is not None
-    for (weights, bias), (wanted, also) in zip(agent.network.layers, network.layers, strict=True):
+    assert agent.planner is not None
+    loaded = agent.planner.network
+    assert loaded is not None
+    for (weights, bias), (wanted, also) in zip(loaded.layers, network.layers, strict=True):
         assert np.array_equal(weights, wanted)
         assert np.array_equal(bias, also)
-    assert agent.network.notes == network.notes
+    assert loaded.notes == network.notes
     result = play.match(game, [agent, "call"], hands=4, seed=1)
     assert result.hands == 4
     agent.begin(0, 0)

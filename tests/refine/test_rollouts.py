@@ -18,7 +18,8 @@ from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.equity import equities
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.play.hunl.below import CHOICES
-from subgame.play.hunl.rollouts import RolloutLeaves, _Seen, _Solving
+from subgame.play.hunl.rollouts import Rollouts, _Seen
+from subgame.play.hunl.street import BucketLeaves, LimitedStreet, evaluated, solve_street
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.solver import Limits
 
@@ -32,18 +33,17 @@ def blueprint() -> StoredBlueprint:
 
 
 @pytest.fixture(scope="module")
-def solving(blueprint: StoredBlueprint) -> _Solving:
+def street(blueprint: StoredBlueprint) -> LimitedStreet:
     game = hunl(600, bets="flop: 0.9x / cap 1", ranks="9TJQKA", suits="cd")
     reached = ReachedRanges.start(game)
     for action in ("c", "c", FLOP):
         reached = reached.after(action)
     assert reached.player != CHANCE
-    mind = blueprint.game.start().play("cc")
-    return _Solving(blueprint, reached, mind, player=1)
+    return LimitedStreet(blueprint, reached, blueprint.game.start().play("cc"), player=1)
 
 
 def test_a_board_pays_what_a_walk_over_every_action_pays(
-    blueprint: StoredBlueprint, solving: _Solving
+    blueprint: StoredBlueprint, street: LimitedStreet
 ) -> None:
     deck = blueprint.game.deck
     board = deck.parse(FLOP + "QcKd")
@@ -52,13 +52,12 @@ def test_a_board_pays_what_a_walk_over_every_action_pays(
     seen = _Seen(board, (hands[0], np.array([mine])), rank_hands(board, deck))
     # The bet of 0.9 pots is the blueprint's of 1, so that stakes there are 2.8 / 3 times its own.
     leaves = [("cc", 1.0), ("cr200c", 560 / 600), ("r200c", 560 / 600)]
-    named = [str(leaf) for leaf in solving.street.leaves]
+    named = [str(leaf) for leaf in street.street.leaves]
     assert named == ["cc/cc/", "cc/cr180c/", "cc/r180c/"]
-    mind = blueprint.game.start().play("cc")
-    turned = _Solving(blueprint, solving.reached, mind, player=0, choices=1)
+    rolled, turned = Rollouts(street), Rollouts(replace(street, player=0), choices=1)
     for l, (line, scale) in enumerate(leaves):
         there = blueprint.game.start().play("cc").play(line)
-        tables = solving._paid(l, seen)
+        tables = rolled._paid(l, seen)
         assert len(tables) == CHOICES
         for choice, table in enumerate(tables):
             walk = Walk(blueprint, board, choice)
@@ -80,7 +79,7 @@ def test_leaves_pay_what_buckets_win_from_hands_that_share_no_card(
     buckets = np.array([0, 1, 1, 0, 2]), np.array([1, 0, 2, 3, 3, 0, 1])
     shape = choices, 2, 3 + opponent, 4 - opponent
     values = rng.normal(size=shape).astype(np.float32)
-    leaves = RolloutLeaves(values, opponent, hands, buckets, deck)
+    leaves = BucketLeaves(values, opponent, hands, buckets, deck)
     for p in (0, 1):
         many = 1 if p == opponent else choices
         reach = rng.random((2, many, len(hands[1 - p])))
@@ -95,15 +94,14 @@ def test_leaves_pay_what_buckets_win_from_hands_that_share_no_card(
 
 
 def test_an_all_in_pays_what_it_wins_on_all_boards_to_come(
-    blueprint: StoredBlueprint, solving: _Solving
+    blueprint: StoredBlueprint, street: LimitedStreet
 ) -> None:
     game = hunl(600, bets="flop: a / cap 1", ranks="9TJQKA", suits="cd")
-    reached = replace(solving.reached, game=game)
-    here = _Solving(blueprint, reached, blueprint.game.start().play("cc"), player=1)
-    leaves, _ = here._leaves(None)
+    here = replace(street, reached=replace(street.reached, game=game))
+    leaves, _ = evaluated(here, Rollouts(here))
     assert [str(leaf) for leaf in here.street.leaves] == ["cc/cc/", "cc/cr500c", "cc/r500c"]
     assert leaves.shown == {1: 600.0, 2: 600.0}
-    deck, board = game.deck, reached.board
+    deck, board = game.deck, here.reached.board
     left = [card for card in range(deck.size) if card not in board]
     boards = np.array([(*board, *cards) for cards in combinations(left, 2)])
     rng = np.random.default_rng(0)
@@ -118,30 +116,30 @@ def test_an_all_in_pays_what_it_wins_on_all_boards_to_come(
             assert found[l, k] == pytest.approx(wanted[here.hands[p]], rel=1e-4, abs=1e-2)
 
 
-def test_a_street_is_solved(solving: _Solving) -> None:
-    plan = solving.plan(Limits(iterations=20))
+def test_a_street_is_solved(street: LimitedStreet) -> None:
+    plan = solve_street(street, Rollouts(street), Limits(iterations=20))
     assert plan.iterations == 20
-    start = solving.reached.betting
+    start = street.reached.betting
     assert set(plan.rows) == {start.play(line).history for line in ("", "c", "r180", "cr180")}
     for planned in plan.rows.values():
         assert planned.probabilities.sum(1) == pytest.approx(1)
     # A bet of nearly the pot is not called with what loses to everything that bets.
     facing = plan.rows[start.play("r180").history]
     folds = facing.probabilities[:, facing.actions.index("f")]
-    deck = solving.reached.game.deck
+    deck = street.reached.game.deck
     assert folds[deck.parse_hand("QdKd")] < 0.01
-    assert folds[solving.hands[1]].max() > 0.5
+    assert folds[street.hands[1]].max() > 0.5
 
 
-def test_with_a_single_value_the_opponent_plays_the_blueprint(solving: _Solving) -> None:
+def test_with_a_single_value_the_opponent_plays_the_blueprint(street: LimitedStreet) -> None:
     """The values of one choice are the first of four, and nobody chooses at the leaves."""
-    again = _Solving(solving.blueprint, solving.reached, solving.reached.betting, 1, choices=1)
-    one, two = (each._leaves(None)[0].values for each in (again, solving))
+    single, four = Rollouts(street, choices=1), Rollouts(street)
+    one, two = (evaluated(street, rollouts)[0].values for rollouts in (single, four))
     assert one.shape[0] == 1
     assert one[0] == pytest.approx(two[0])
-    plan = again.plan(Limits(20, None))
+    plan = solve_street(street, single, Limits(20, None))
     assert all(rows.probabilities.sum(1) == pytest.approx(1) for rows in plan.rows.values())
-    other = solving.plan(Limits(20, None))
+    other = solve_street(street, four, Limits(20, None))
     assert any(
         np.abs(plan.rows[key].probabilities - other.rows[key].probabilities).max() > 1e-3
         for key in plan.rows

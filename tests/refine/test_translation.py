@@ -11,9 +11,9 @@ import pytest
 import subgame as sg
 from subgame.games.base import CHANCE, TERMINAL
 from subgame.games.holdem.rules import Bet
+from subgame.games.holdem.translation import MAPPINGS, answer, mapping, translated
 from subgame.games.no_limit import NoLimitState
 from subgame.papers.no_limit_leduc_sizes import STACKS, TABLE_3, kuhn_table
-from subgame.refine.mappings import MAPPINGS, answer, heard, mapping
 from subgame.refine.verbs.translate import translate
 from subgame.solve.evaluate import expected_value
 from subgame.tree.sequence.tree import sequence_tree
@@ -104,14 +104,14 @@ def test_wrong_mappings_and_sizes() -> None:
 FCPA: list[Bet | None] = [None, Bet(0.0), Bet(1.0), Bet(5.5, all_in=True)]
 
 
-def test_what_is_heard() -> None:
+def test_what_a_bet_is_taken_for() -> None:
     how = mapping("pseudo-harmonic")
-    assert heard(FCPA, None, how) == {0: 1.0}
-    assert heard(FCPA, Bet(0.0), how) == {1: 1.0}
-    assert heard(FCPA, Bet(1 / 3), how) == pytest.approx({1: 0.5, 2: 0.5})
-    assert heard(FCPA, Bet(9.0), how) == {3: 1.0}  # beyond all we know
-    assert heard(FCPA, Bet(0.7, all_in=True), how) == {3: 1.0}  # all-in is all-in
-    assert heard(FCPA[:2], Bet(2.0), how) == {1: 1.0}  # nobody can raise in our game any more
+    assert translated(FCPA, None, how) == {0: 1.0}
+    assert translated(FCPA, Bet(0.0), how) == {1: 1.0}
+    assert translated(FCPA, Bet(1 / 3), how) == pytest.approx({1: 0.5, 2: 0.5})
+    assert translated(FCPA, Bet(9.0), how) == {3: 1.0}  # beyond all we know
+    assert translated(FCPA, Bet(0.7, all_in=True), how) == {3: 1.0}  # all-in is all-in
+    assert translated(FCPA[:2], Bet(2.0), how) == {1: 1.0}  # nobody can raise in our game any more
 
 
 def test_what_is_answered() -> None:
@@ -215,7 +215,7 @@ class Translator:
         if mine.current_player() != 1 - self.seat:
             return [(mine, 1.0)]
         actions = mine.legal_actions()
-        taken = heard([mine.bet(a) for a in actions], said, self.how)
+        taken = translated([mine.bet(a) for a in actions], said, self.how)
         return [(mine.child(actions[k]) if k >= 0 else mine, w) for k, w in taken.items()]
 
     def sample(self, real: NoLimitState, other: sg.Strategy, rng: np.random.Generator) -> float:

@@ -70,8 +70,8 @@ def test_engines_on_the_cpu_watch(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bool] = []
     monkeypatch.setattr(compiling, "watch", lambda: asked.append(True))
     tree = sg.compile(sg.games.load("kuhn"))
-    sg.exploitability(tree, sg.Strategy.uniform(tree))
-    assert asked == [True]
+    sg.solve(tree, "mccfr", iterations=1)
+    assert asked
 
 
 # The cache -----------------------------------------------------------------------------------

@@ -113,7 +113,7 @@ class Blueprint:
         rates = batch.torch.zeros(WIDTH, device=batch.device)  # nothing is learnt, no trembles
         one, two = (batch.array(reach) for reach in self.reach)
         batch.prepare((one, two))
-        entry, lanes = batch._inside(o, (one, two)[o]), list[Tensor]()
+        entry, lanes = batch.inside(o, (one, two)[o]), list[Tensor]()
         for place, block in zip(batch.places, self.average(o).blocks, strict=True):
             lane, entry = plain.descend(Task(place, o, StreetNumbers(block), rates, entry))
             lanes.append(lane)

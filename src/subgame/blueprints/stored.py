@@ -100,6 +100,10 @@ class StoredBlueprint:
             self._found[key] = self.tree.find(betting)
         return self._found[key]
 
+    def actions(self, betting: Betting) -> tuple[str, ...]:
+        """What may be done after a betting sequence."""
+        return self.tree.actions(self.decision(betting))
+
     def rows(self, decision: int) -> NDArray[Any]:
         """[action, bucket] the units of a decision."""
         s, row = int(self.tree.street[decision]), int(self.tree.row[decision])

@@ -74,8 +74,8 @@ class Trainer:
         self.cards = CardBuckets.of_recipe(self.deck, recipe.buckets, arrays)
         self.engine = self._engine(threads)
         *buckets, ranks = self.cards.tables(made, progress)
-        self.tables = [self._put(each) for each in (*buckets, ranks)]
-        self.images = self._put(hand_permutations(self.deck))
+        self.tables = [self.put(each) for each in (*buckets, ranks)]
+        self.images = self.put(hand_permutations(self.deck))
         self.regret, self.average = self.engine.zeros(), self.engine.zeros()
         self.iterations, self.seconds = 0, 0.0
 
@@ -95,7 +95,7 @@ class Trainer:
         where = "cpu" if self.device == "torch" else self.device
         return TorchSweeps(self.tree, counts, self.deck, where)
 
-    def _put(self, array: Any) -> Array:
+    def put(self, array: Any) -> Array:
         if self.device == "cpu":
             return array
         import torch
@@ -116,8 +116,8 @@ class Trainer:
             index = BoardIndex.of(self.deck, BOARD_CARDS[street])
             at = index.combination(boards[:, : BOARD_CARDS[street]])
             at = at if street else np.zeros(len(boards), np.int64)
-            row = self._put(index.form[at].astype(np.int64))[:, None]
-            image = self.images[self._put(index.permutation[at].astype(np.int64))]
+            row = self.put(index.form[at].astype(np.int64))[:, None]
+            image = self.images[self.put(index.permutation[at].astype(np.int64))]
             found.append(table[row, image])
         return self.tables[-1][row, image], found
 
@@ -189,7 +189,7 @@ class Trainer:
         for into, table in zip((made.regret, made.average), tables, strict=True):
             if tuple(into.shape) != table.shape or not np.all(np.isfinite(table)):
                 raise unreadable(path, "is damaged", WANTED)
-            into[:] = made._put(table)
+            into[:] = made.put(table)
         made.iterations, made.seconds = iterations, seconds
         return made
 

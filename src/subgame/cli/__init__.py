@@ -182,9 +182,19 @@ def leave_out_emoji() -> None:
         setattr(sys.modules["rich._emoji_codes"], "EMOJI", {})  # noqa: B010
 
 
+def let_threads_sleep() -> None:
+    """Have NumPy's threads wait without computing.
+
+    OpenBLAS has them spin for a tenth of a second after NumPy is imported and after each use. Now
+    it is 2^16 cycles.
+    """
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")
+
+
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     leave_out_emoji()
+    let_threads_sleep()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # for characters a terminal lacks

@@ -11,7 +11,7 @@ from rich.text import Text
 from subgame.cli.arguments import GameArgument, JsonOption, MemoryOption, argument, opt
 from subgame.cli.checks import check_least, check_writable
 from subgame.cli.common import emit, load_game, stdout
-from subgame.cli.options import grouped
+from subgame.cli.grouping import grouped
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError
 

@@ -11,8 +11,9 @@ from rich.text import Text
 from subgame.cli.arguments import JsonOption, argument, opt
 from subgame.cli.checks import check_writable
 from subgame.cli.common import emit, finish, load_game, stdout
+from subgame.cli.grouping import grouped
 from subgame.cli.match import AgentArgument, GameOption
-from subgame.cli.options import SeedOption, grouped
+from subgame.cli.options import SeedOption
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError
 

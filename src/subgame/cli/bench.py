@@ -7,7 +7,7 @@ from typing import Any
 
 from subgame.cli.arguments import JsonOption, argument, opt
 from subgame.cli.common import announce, emit, stdout
-from subgame.cli.options import grouped
+from subgame.cli.grouping import grouped
 from subgame.errors import SubgameError, did_you_mean
 
 TAKES = {

@@ -24,6 +24,15 @@ WIDTH = 100
 """Columns where stdout is not a terminal."""
 SAVED = ".safetensors"
 """The suffix of saved strategies."""
+STOPPED = {
+    "iterations": "all iterations done",
+    "seconds": "time limit reached",
+    "target": "target reached",
+    "interrupted": "interrupted by Ctrl-C",
+    "stalled": "no longer improving: the numbers have no more digits",
+    "optimal": "solved exactly",
+}
+"""Why a solve has stopped."""
 
 
 # Output --------------------------------------------------------------------------------------

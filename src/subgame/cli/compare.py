@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from subgame.cli.arguments import JsonOption, argument, opt
 from subgame.cli.common import check_form, check_spot, emit, stdout
-from subgame.cli.options import grouped
+from subgame.cli.grouping import grouped
 from subgame.errors import did_you_mean
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from rich.text import Text
 from subgame.cli.arguments import JsonOption, opt
 from subgame.cli.checks import check_least, check_writable
 from subgame.cli.common import announce, emit, load_game, stdout
+from subgame.cli.grouping import grouped
 from subgame.cli.match import GameOption, HandsOption, show_result
-from subgame.cli.options import SeedOption, grouped
+from subgame.cli.options import SeedOption
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError
 

@@ -22,8 +22,8 @@ from subgame.cli.arguments import (
 from subgame.cli.checks import check_device, check_least
 from subgame.cli.common import SAVED, check_spot, finish, save_files
 from subgame.cli.endgame_options import Keeping, Looking
+from subgame.cli.grouping import grouped
 from subgame.cli.line import Line
-from subgame.cli.options import grouped
 from subgame.cli.progress import Meter, check_range_schedule, load_kernels, range_memory
 from subgame.cli.spot import Spot
 from subgame.errors import DAMAGED, SubgameError, human_bytes, unreadable
@@ -306,7 +306,7 @@ def solve_spot(
         state, meter.pot = keeping.save == "state", float(game.start().pot)
         with only_writer(keeping.checkpoint):
             run, limits = begin(tree, how.schedule, resume=resume, target=target, **options)
-            run.about = about(tree)
+            run.about = about(tree) if keeping.checkpoint else {}
             result = complete(run, limits, keeping.checkpoint, meter.step, keep=state)
         meter.update("Computing EV and equity")
         solved = Endgame.of(result.strategy, how.threads, how.device)

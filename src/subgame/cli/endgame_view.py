@@ -13,10 +13,9 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from subgame.cli.common import emit, iterations_text, seconds_text, stdout
+from subgame.cli.common import STOPPED, emit, iterations_text, seconds_text, stdout
 from subgame.cli.console import next_steps
 from subgame.cli.line import PLACE, Line
-from subgame.cli.solve import STOPPED
 from subgame.errors import SubgameError, human_bytes
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ def coloured(console: Console) -> bool:
 
 def cell_width(console: Console, columns: int = 13) -> int:
     """The widest cell that fits, with one column between cells."""
-    return int(np.clip((console.width + 1) // columns - 1, LEAST, MOST))
+    return min(max((console.width + 1) // columns - 1, LEAST), MOST)
 
 
 def beside(console: Console, columns: int = 13) -> bool:
@@ -55,10 +55,12 @@ def draw(
 ) -> RenderableType:
     """A grid with its title above and its legend below; `cells` are those of the decision."""
     shown, colours = looks(decision), coloured(console)
-    drawn = _cell if colours else _letters
+    rows = cells or squares(cast("Decision", decision))
     lines = [
-        Text(" ").join(drawn(cell, shown, width) for cell in line)
-        for line in cells or squares(cast("Decision", decision))
+        Text(" ").join(_cell(cell, shown, width) for cell in row)
+        if colours
+        else Text(" ".join(_letters(cell, shown, width) for cell in row))
+        for row in rows
     ]
     across = len(lines) * (width + 1) - 1
     return Group(title, *lines, Text(), legend(decision, shown, colours, across))
@@ -111,13 +113,13 @@ def _cell(cell: Square, shown: list[Look], width: int) -> Text:
     return text
 
 
-def _letters(cell: Square, shown: list[Look], width: int) -> Text:
+def _letters(cell: Square, shown: list[Look], width: int) -> str:
     """A class with the letters of its most frequent actions."""
     if not cell.weight:
-        return Text(f"{'·':^3}".ljust(width))
-    order = np.argsort([-share for share in cell.mix], kind="stable")[:2]
+        return f"{'·':^3}".ljust(width)
+    order = sorted(range(len(shown)), key=lambda a: -cell.mix[a])[:2]
     letters = [shown[a].letter for k, a in enumerate(order) if k == 0 or cell.mix[a] >= SECOND]
-    return Text(f"{cell.name:<3} {''.join(letters)}"[:width].ljust(width))
+    return f"{cell.name:<3} {''.join(letters)}"[:width].ljust(width)
 
 
 def _ink(paper: Rgb) -> Rgb:

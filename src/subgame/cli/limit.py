@@ -16,9 +16,10 @@ import typer
 from subgame.cli.arguments import GameArgument, MemoryOption, opt
 from subgame.cli.checks import check_least, check_player, check_readable, check_saved
 from subgame.cli.common import SAVED, emit, finish, load_game, save_files, stdout
+from subgame.cli.grouping import grouped
 from subgame.cli.limit_view import Found, show
 from subgame.cli.line import Line
-from subgame.cli.options import Given, Output, PlayerOption, Stop, check_exact, grouped
+from subgame.cli.options import Given, Output, PlayerOption, Stop, check_exact
 from subgame.cli.progress import Meter, compiled, warm_up
 from subgame.cli.refine import places
 from subgame.cli.refine_view import not_saved

@@ -11,8 +11,8 @@ from rich.text import Text
 from subgame.cli.arguments import GameArgument, opt
 from subgame.cli.checks import check_least
 from subgame.cli.common import load_game, stdout
+from subgame.cli.grouping import grouped
 from subgame.cli.match import AGENT, Agents, check_agent
-from subgame.cli.options import grouped
 from subgame.cli.progress import Meter
 
 if TYPE_CHECKING:

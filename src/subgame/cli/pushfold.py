@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from subgame.cli.arguments import JsonOption, opt
 from subgame.cli.common import check_form, emit, stdout
-from subgame.cli.options import grouped
+from subgame.cli.grouping import grouped
 
 if TYPE_CHECKING:
     from rich.console import Console

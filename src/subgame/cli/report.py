@@ -21,7 +21,7 @@ from subgame.cli.common import (
     stdout,
 )
 from subgame.cli.endgame import parse_target
-from subgame.cli.options import grouped
+from subgame.cli.grouping import grouped
 from subgame.cli.progress import Meter
 from subgame.cli.spot import Spot
 from subgame.errors import SubgameError, human_bytes

@@ -7,8 +7,9 @@ from pathlib import Path
 from subgame.cli.arguments import JsonOption, opt
 from subgame.cli.checks import check_least, check_writable
 from subgame.cli.common import emit, load_game
+from subgame.cli.grouping import grouped
 from subgame.cli.match import AgentArgument, GameOption, HandsOption, show_result
-from subgame.cli.options import SeedOption, grouped
+from subgame.cli.options import SeedOption
 from subgame.cli.progress import Meter
 
 

@@ -15,10 +15,19 @@ from rich.table import Table
 from rich.text import Text
 
 from subgame.cli.arguments import GameArgument, completing, opt
-from subgame.cli.common import emit, finish, load_game, save_files, seconds_text, stdout
+from subgame.cli.common import (
+    STOPPED,
+    emit,
+    finish,
+    load_game,
+    save_files,
+    seconds_text,
+    stdout,
+)
 from subgame.cli.console import Facts, next_steps, number_text, strategy_table
+from subgame.cli.grouping import grouped
 from subgame.cli.line import PLACE, Line
-from subgame.cli.options import Place, Plotted, SeedOption, Stop, check_exact, grouped
+from subgame.cli.options import Place, Plotted, SeedOption, Stop, check_exact
 from subgame.cli.progress import compiled, warm_up
 from subgame.solve.schedule import NAMED, parse
 
@@ -27,14 +36,6 @@ if TYPE_CHECKING:
 
 SHOWN = 4
 """Number of infosets of each player that are shown."""
-STOPPED = {
-    "iterations": "all iterations done",
-    "seconds": "time limit reached",
-    "target": "target reached",
-    "interrupted": "interrupted by Ctrl-C",
-    "stalled": "no longer improving: the numbers have no more digits",
-    "optimal": "solved exactly",
-}
 LIMITS = ("--iterations", "--seconds", "--target")
 FILES = ("--out", "--checkpoint", "--resume", "--plot")
 BARS = "▁▂▃▄▅▆▇█"

@@ -16,14 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.tree.public_tree import PublicTree
-from subgame.tree.ranges.tree import RangeTree
-from subgame.tree.sequence.tree import SequenceTree
+if TYPE_CHECKING:
+    from subgame.tree.public_tree import PublicTree
+    from subgame.tree.ranges.tree import RangeTree
+    from subgame.tree.sequence.tree import SequenceTree
 
 Floats = NDArray[np.float64]
 Array = Any

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
-from subgame.engines.contract import Engine, RangeEngine, SequenceEngine
 from subgame.engines.devices import CPU, check_device
 from subgame.engines.numba.ranges import NumbaRangeEngine
-from subgame.engines.numba.sequence import NumbaSequenceEngine
 from subgame.errors import ArgumentError, SubgameError
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeTree
-from subgame.tree.sequence.tree import SequenceTree, sequence_tree
+
+if TYPE_CHECKING:
+    from subgame.engines.contract import Engine, RangeEngine, SequenceEngine
+    from subgame.tree.sequence.tree import SequenceTree
 
 
 @overload
@@ -89,4 +90,7 @@ def _made(tree: PublicTree, device: str, storage: str) -> Engine:
         return engine_on(tree, device, storage)
     if isinstance(tree, RangeTree):
         return NumbaRangeEngine(tree, None, storage)
+    from subgame.engines.numba.sequence import NumbaSequenceEngine
+    from subgame.tree.sequence.tree import sequence_tree
+
     return NumbaSequenceEngine(sequence_tree(tree))

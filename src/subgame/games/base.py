@@ -15,8 +15,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Sequence
 from operator import methodcaller
-from random import Random
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
+
+if TYPE_CHECKING:
+    from random import Random
 
 CHANCE = -1
 """`State.current_player` where chance moves."""

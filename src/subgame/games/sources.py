@@ -12,7 +12,6 @@ for, as plugins are.
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import re
 import sys
@@ -108,6 +107,8 @@ def _kind(value: object) -> str:
 
 def _run(file: Path) -> ModuleType:
     """The module in a file. It is run again each time, because the file may have changed."""
+    import hashlib
+
     check_regular(file, "a Python file with a game")
     file = file.resolve()
     name = f"{file.stem}_{hashlib.sha256(str(file).encode()).hexdigest()[:8]}"

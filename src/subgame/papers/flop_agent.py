@@ -43,6 +43,7 @@ from numpy.typing import NDArray
 
 from subgame.abstraction.blueprint import Blueprint
 from subgame.abstraction.cards import abstract
+from subgame.blueprints.follow import DETERMINISTIC
 from subgame.engines.factory import engine
 from subgame.engines.torch.blocks import Blocks, matched
 from subgame.engines.torch.runtime import load_torch
@@ -52,7 +53,8 @@ from subgame.papers.brown2017_tables import SMALL, Settings
 from subgame.papers.cells import Cells, cells_of, made_by
 from subgame.papers.last_street import LastStreet
 from subgame.papers.report import Found, Progress, device, marks, panel, row
-from subgame.play.hunl.agent import HEARD, ITERATIONS, ROOT, TECHNIQUE
+from subgame.play.hunl.agent import ITERATIONS, TECHNIQUE
+from subgame.play.hunl.turn import ROOT
 from subgame.refine.behind import default_schedule
 from subgame.refine.continuations import Continuations, biased
 from subgame.refine.gadgets import technique
@@ -184,7 +186,7 @@ class FlopAgent:
         the agent solves there; a later one is answered from the solution.
         """
         if name == TRANSLATED:
-            return translate(larger, base, HEARD, device=self.device)
+            return translate(larger, base, DETERMINISTIC, device=self.device)
         first = p == 1
         return nest(
             larger,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +28,7 @@ from subgame.engines.torch.blocks import Blocks
 from subgame.engines.torch.torch_ops import StreetNumbers, Task, TorchOps
 from subgame.errors import MemoryLimitError, SubgameError, human_bytes
 from subgame.memory import parse_bytes
+from subgame.refine.behind import solve_behind
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.payoffs import received_gift, reliable
 from subgame.refine.ranges.gifts import carried_gifts, entered_gifts
@@ -151,7 +152,7 @@ class LastStreet:
 
     def _reach(self, q: int) -> list[Tensor]:
         run, out = self.run, list[Tensor]()
-        entry = run._inside(q, run._tensor(self.blueprint.reach[q], run.torch.float64))
+        entry = run.inside(q, run.tensor(self.blueprint.reach[q], run.torch.float64))
         blocks = self.blueprint.average(q).blocks
         for place, block in zip(run.places[: self.street], blocks, strict=False):
             bet, here = place.level.bets[q], self.ops.enter(place, q, entry)
@@ -232,30 +233,30 @@ class LastStreet:
         Reach is scaled root by root, for kernels like numbers near one: only its shape matters.
         `gifts` [way, board, hand] are found here if they are not given.
         """
-        torch, weight = self.run.torch, self.weight[:, units]
+        weight = self.weight[:, units]
         cbv = normalise(self.cbv[:, units], weight)
         base = normalise(self.estimated[:, units], weight) if gadget.estimate else cbv
         ours, theirs = self.entry[self.p][:, units], self.entry[self.o][:, units]
-        size = ours.amax(2, keepdim=True).clamp(min=LEAST)
-        # Where the blueprint never comes, every root infoset is taken to be as likely.
-        never = (theirs * (weight > 0)).sum(2, keepdim=True) <= 0
-        held = self.run.places[-1].tables[self.o].above[units] >= 0
-        theirs = torch.where(never, held * 1.0, theirs)
-        theirs = theirs / theirs.amax(2, keepdim=True).clamp(min=LEAST)
         given = (self._gifts(gadget) if gifts is None else gifts)[:, units]
+        held = self.run.places[-1].tables[self.o].above[units] >= 0
+        inputs = GadgetInputs(
+            opponent=self.o,
+            our_reach=ours,
+            opponent_reach=theirs,
+            weight=weight,
+            alternative=base + given,
+            cbv=cbv,
+            spread=(base - cbv).abs(),
+        )
+        inputs = inputs.near_one().reached(held * 1.0)
+        entering = inputs.opponent_reach
+        largest = entering.amax(2, keepdim=True).clamp(min=LEAST)
+        scaled = replace(inputs, opponent_reach=entering / largest)
 
         def flat(values: Tensor) -> Tensor:
             return values.flatten(0, 1).float()
 
-        return GadgetInputs(
-            opponent=self.o,
-            our_reach=flat(ours / size),
-            opponent_reach=flat(theirs),
-            weight=flat(weight / size),
-            alternative=flat(base + given),
-            cbv=flat(cbv),
-            spread=flat((base - cbv).abs()),
-        )
+        return scaled.mapped(flat, flat)
 
     def solve(self, gadget: Gadget, schedule: Schedule | str, iterations: int) -> Blocks:
         """Player `p`'s strategy of the whole tree: the blueprint, with its subgames solved."""
@@ -280,24 +281,26 @@ class LastStreet:
         gifts: Tensor | None = None,
     ) -> Iterator[tuple[slice, RangeBatch, Tensor]]:
         """Batch by batch: its boards, its engine, and player `p`'s average strategy there."""
-        *first, last = gadget.stages
         plan, gifts = parse(schedule), self._gifts(gadget) if gifts is None else gifts
         for units, stage in self.batches:
-            given = self.inputs(gadget, units, gifts)
-            for each in first:
-                block = self._behind(stage, each, given, plan, iterations)
-                left = normalise(self._against(stage, units, block), self.weight[:, units])
-                given = given.raised(left.flatten(0, 1).float())
-            yield units, stage, self._behind(stage, last, given, plan, iterations)
+            inputs = self.inputs(gadget, units, gifts)
+            solve = partial(self._behind, stage, plan, iterations)
+            leaves = partial(self._left, stage, units)
+            yield units, stage, solve_behind(gadget, inputs, solve, leaves)
             stage.release()
+
+    def _left(self, stage: RangeBatch, units: slice, block: Tensor) -> Tensor:
+        """[root, hand] what a strategy leaves the opponent on some boards."""
+        values = normalise(self._against(stage, units, block), self.weight[:, units])
+        return values.flatten(0, 1).float()
 
     def _behind(
         self,
         stage: RangeBatch,
-        gadget: Gadget,
-        given: GadgetInputs,
         plan: Schedule,
         iterations: int,
+        gadget: Gadget,
+        given: GadgetInputs,
     ) -> Tensor:
         """[action, board, hand] player `p`'s average strategy behind a gadget of one stage."""
         reach = given.our_reach, given.opponent_reach

@@ -156,14 +156,14 @@ def refined(how: Settings, k: int) -> dict[str, Any]:
     both = [expanded(blueprint, subgame, p) for p in (0, 1)]
     inputs = GadgetInputs(o, ours, theirs, weight, weight, weight)
     run = engine(subgame.tree)
-    cbv = left(run, inputs, both)
+    cbv = left(run, both, inputs)
     inputs = replace(inputs, alternative=cbv, cbv=cbv)
     found: dict[str, Any] = {}
     for name, (gadget, *_) in TECHNIQUES.items():
         began = time.process_time()
         plan = Technique.of(gadget, subgame.tree, how.schedule, Limits(how.iterations))
         solved = solve_gadget(plan, subgame, inputs)
-        margins = (cbv - left(run, inputs, solved.sigma))[weight > 0]
+        margins = (cbv - left(run, solved.sigma, inputs))[weight > 0]
         gap = 2 * solved.result.exploitability.mean
         mass = {"choose": 1.0, "leave": weight.sum()}.get(gadget.entry, (weight * theirs).sum())
         found[name] = {

@@ -30,8 +30,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import subgame as sg
+from subgame.games.holdem.translation import mapping
 from subgame.papers.report import Found, Progress, panel, row, series
-from subgame.refine.mappings import mapping
 
 OURS = "1x a"
 QUICK = (0.5, 2.0)

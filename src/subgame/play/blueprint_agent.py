@@ -26,9 +26,9 @@ from subgame.blueprints.stored import StoredBlueprint
 from subgame.errors import SubgameError
 from subgame.games.base import Game
 from subgame.games.holdem.game import Holdem
+from subgame.games.holdem.translation import ActionMapping
 from subgame.play.agent import Mixed, Policy, draw
 from subgame.play.strategies import Translated
-from subgame.refine.mappings import ActionMapping
 
 SEPARATOR = " | "
 """Between hand, board and betting in the name of an infoset."""
@@ -89,10 +89,7 @@ class BlueprintAgent(Translated):
                 f"The blueprint {made.recipe.name} was made for {made.game}; it cannot play {game}."
             )
         super().__init__(_Stored(made), made.game, game, how, name)
-        self.blueprint = made
-
-    def _menu(self) -> tuple[str, ...]:
-        return self.blueprint.tree.actions(self.blueprint.decision(self.mind))
+        self.blueprint, self.menu = made, made.actions
 
 
 @lru_cache(maxsize=4)

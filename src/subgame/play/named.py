@@ -27,7 +27,8 @@ from subgame.games.base import Game
 from subgame.games.holdem.game import Holdem
 from subgame.play.agent import Agent, Always, Event, Uniform
 from subgame.play.blueprint_agent import BlueprintAgent
-from subgame.play.hunl.agent import BOTH, FLOP, HoldemAgent
+from subgame.play.hunl.agent import HoldemAgent
+from subgame.play.hunl.plans import BOTH, FLOP
 from subgame.play.hunl.preflop_values import PreflopValues
 from subgame.play.protocols.remote import started
 from subgame.play.searching import LimitedAgent, NestedAgent, SearchAgent

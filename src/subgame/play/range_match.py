@@ -31,6 +31,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.blueprints.follow import FollowedBetting
 from subgame.engines.numba.strengths import mean_ahead
 from subgame.errors import SubgameError
 from subgame.games.actions import kind_of
@@ -39,7 +40,7 @@ from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.play.agent import Agent, Event, Policy, draw
 from subgame.play.lbr import LocalBestResponse
 from subgame.play.match import mixed_seed
-from subgame.play.range_values import BlueprintValues, Board, Mind, Ranges
+from subgame.play.range_values import BlueprintValues, Board, Ranges
 from subgame.tree.public_tree import OnDemand
 
 Floats = NDArray[np.float64]
@@ -73,7 +74,7 @@ class Pair:
 class _Place:
     """A public state, with both players' ranges."""
 
-    at: Mind
+    at: FollowedBetting
     board: Board
     ranges: Ranges
 
@@ -147,7 +148,8 @@ class RangeMatch:
             for agent in both:
                 agent.begin(seat, mixed_seed(self.seed, number, 1 + seat))
         start, ones, weight = self.game.start(), self.game.weights(), 1.0
-        place = _Place(Mind(start, self.values.blueprint.game.start()), (), (ones[0], ones[1]))
+        at = FollowedBetting(start, self.values.blueprint.game.start())
+        place = _Place(at, (), (ones[0], ones[1]))
         while True:
             if not place.ready:
                 place = self._dealt(place, self._cards(place, random), every)
@@ -290,7 +292,8 @@ class RangeMatch:
         if key in self.early:
             return self.early[key]
         policy = self._asked(agent, place)
-        if not place.board and place.at.meant is not None and str(place.at.meant) == key[1]:
+        abstract = place.at.waiting
+        if not place.board and abstract is not None and str(abstract) == key[1]:
             self.early[key] = policy  # nothing was translated, which an agent may do by chance
         return policy
 
@@ -352,7 +355,7 @@ class RangeMatch:
         for action, row in zip(policy.actions, policy.probabilities.T, strict=True):
             reach = place.ranges[p] * row
             ranges = (reach, place.ranges[1]) if p == 0 else (place.ranges[0], reach)
-            there = place.at.after(action, self.values.blueprint)
+            there = self.values.after(place.at, action)
             share = float(reach @ self._facing(place, p))
             out[action] = _Place(there, place.board, ranges), share
         return out

@@ -17,13 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.blueprints.follow import DETERMINISTIC, FollowedBetting
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.engines.numba.sampled import NumbaSweeps, flat
 from subgame.engines.numba.sampled_kernels import Flat, Hands, add_fold, add_showdown, sweep
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS
-from subgame.games.holdem.rules import Betting
-from subgame.refine.mappings import heard, mapping
 from subgame.tree.betting_arrays import STORED, BettingArrays
 
 Floats = NDArray[np.float64]
@@ -39,37 +38,10 @@ class Sums(NamedTuple):
     won: float
     reach: float
 
-    def __add__(self, other: object) -> Sums:
-        assert isinstance(other, Sums)
-        return Sums(self.won + other.won, self.reach + other.reach)
-
     @property
     def mean(self) -> float:
         """What player 0 wins on average, in chips."""
         return self.won / self.reach if self.reach > 0 else 0.0
-
-
-class Mind(NamedTuple):
-    """The real betting, and the hand of the blueprint's game that stands for it."""
-
-    real: Betting
-    meant: Betting | None
-    """None: the blueprint knows nothing like it."""
-
-    def after(self, action: str, blueprint: StoredBlueprint) -> Mind:
-        """After an action, which is taken for the nearest one that the blueprint knows."""
-        real, meant = self
-        there = real.child(action)
-        if meant is None or meant.is_over or meant.player != real.player:
-            return Mind(there, None)
-        actions = blueprint.tree.actions(blueprint.decision(meant))
-        how = mapping("deterministic-pseudo-harmonic")
-        taken = heard([meant.bet(each) for each in actions], real.bet(action), how)
-        if not taken:
-            return Mind(there, None)
-        now = meant.child(actions[max(taken, key=lambda k: taken[k])])
-        same = not now.is_over and (now.player, now.street) == (there.player, there.street)
-        return Mind(there, now if same else None)
 
 
 class BlueprintValues:
@@ -81,8 +53,8 @@ class BlueprintValues:
     >>> values = BlueprintValues(StoredBlueprint.of(Trainer(recipe)))
     >>> start, ones = recipe.game.start(), np.ones(66)
     >>> board = tuple(range(5))
-    >>> found = values.sums(Mind(start, start), (board,), (ones, ones))
-    >>> found.reach == 21 * 10  # pairs of hands that the board leaves
+    >>> sums = values.sums(FollowedBetting(start, start), (board,), (ones, ones))
+    >>> sums.reach == 21 * 10  # pairs of hands that the board leaves
     True
     """
 
@@ -116,11 +88,15 @@ class BlueprintValues:
                 out.append((*board, card, *others))
         return out[:most]
 
-    def sums(self, at: Mind, boards: Sequence[Board], ranges: Ranges) -> Sums:
+    def after(self, at: FollowedBetting, action: str) -> FollowedBetting:
+        """After an action, which is taken for the nearest one that the blueprint knows."""
+        return at.after(action, self.blueprint.actions, DETERMINISTIC)
+
+    def sums(self, at: FollowedBetting, boards: Sequence[Board], ranges: Ranges) -> Sums:
         """Sums over whole boards; `ranges` are [hand] the reach of each player."""
-        real, meant = at
-        found = None if meant is None or real.is_over else self.blueprint.find(meant)
-        total = Sums(0.0, 0.0)
+        real, abstract = at.real, at.waiting
+        decision = None if abstract is None else self.blueprint.find(abstract)
+        total_won = total_reach = 0.0
         for board in boards:
             hands, order = self._hands(board)
             zero, one = (np.ascontiguousarray(each[order], np.float32) for each in ranges)
@@ -129,9 +105,9 @@ class BlueprintValues:
             cards, met = np.zeros(64, np.float32), np.zeros(len(order), np.float32)
             add_fold(one, np.float32(1), hands, cards, met)
             reach = float(zero.astype(np.float64) @ met)
-            if found is not None and meant is not None:
-                scale = float(real.pot) / float(meant.pot)
-                won = self._swept(found, scale, hands, order, (zero, one))
+            if decision is not None and abstract is not None:
+                scale = float(real.pot) / float(abstract.pot)
+                won = self._swept(decision, scale, hands, order, (zero, one))
             elif real.is_over and not real.is_showdown:
                 won = reach * float(real.net()[0])
             else:
@@ -140,8 +116,8 @@ class BlueprintValues:
                     end = end.child("c")
                 add_showdown(one, np.float32(end.at_stake), hands, cards, paid)
                 won = float(zero.astype(np.float64) @ paid)
-            total += Sums(won, reach)
-        return total
+            total_won, total_reach = total_won + won, total_reach + reach
+        return Sums(total_won, total_reach)
 
     def _swept(
         self,
@@ -214,7 +190,7 @@ class BlueprintValues:
             "child": np.array(child),
             "stake": np.array(stake),
         }
-        cut = BettingArrays.restored({name: stored[name] for name in STORED})
+        cut = BettingArrays.completed({name: stored[name] for name in STORED})
         own = len(self.table) - 2 * size + (-1 - whole) * size
         cell = np.where(whole < 0, own, self.flat.cell[whole])
         made = flat(cut, cell, np.append(self.flat.counts, size))

@@ -8,11 +8,12 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from subgame.blueprints.follow import AbstractDecision, FollowedBetting, Menu
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE
-from subgame.games.holdem.rules import Bet, Betting
+from subgame.games.holdem.rules import Betting
+from subgame.games.holdem.translation import ActionMapping, mapping, merged, real_action
 from subgame.play.agent import Agent, Event, Mixed, Policy, choose
-from subgame.refine.mappings import ActionMapping, heard, mapping
 from subgame.tree.strategy import Strategy
 
 
@@ -79,28 +80,12 @@ class BettingGame(Protocol):
         """What may be done there, in the sizes that the game considers."""
 
 
-class _Known:
-    """A place in the smaller game's betting tree, with what follows it; computed once."""
-
-    def __init__(self, betting: Betting, actions: tuple[str, ...]) -> None:
-        self.betting, self.actions = betting, actions
-        self.bets = [betting.bet(action) for action in actions]
-        self.children: dict[str, Betting] = {}
-
-    def child(self, action: str) -> Betting:
-        """The betting after an action."""
-        found = self.children.get(action)
-        if found is None:
-            found = self.children[action] = self.betting.child(action)
-        return found
-
-
 class Translated(Agent):
     """Plays a strategy, or an agent, of a game with few bet sizes where any size is allowed.
 
     Ganzfried & Sandholm 2013, and `subgame.refine.verbs.translate`: the agent follows a hand of
-    the smaller game in mind. It takes the opponent's bet for one that the smaller game knows, drawn
-    by the mapping, and makes its own bets in the same fraction of the real pot.
+    the smaller game. It takes the opponent's bet for one that the smaller game knows, drawn by the
+    mapping, and makes its own bets in the same fraction of the real pot.
     """
 
     def __init__(
@@ -111,101 +96,62 @@ class Translated(Agent):
         how: str | ActionMapping = "pseudo-harmonic",
         name: str = "strategy",
     ) -> None:
-        for each in (smaller, game):
-            if not isinstance(each, BettingGame):
-                raise SubgameError(f"{each} has no bet sizes, so nothing can be translated.")
+        for checked in (smaller, game):
+            if not isinstance(checked, BettingGame):
+                raise SubgameError(f"{checked} has no bet sizes, so nothing can be translated.")
         self.inner = strategy if isinstance(strategy, Agent) else StrategyAgent(strategy, name)
-        self.smaller, self.game = smaller, game
+        self.menu: Menu = smaller.actions
         self.how, self.name = mapping(how), name
         self.first = game.new_initial_state().betting, smaller.new_initial_state().betting
-        self._known: dict[tuple[str, ...], _Known] = {}
+        self._known: dict[tuple[str, ...], AbstractDecision] = {}
 
     def begin(self, seat: int, seed: int) -> None:
         self.inner.begin(seat, seed)
         self.seat, self.random = seat, self.inner.random
-        self.real, self.mind = self.first
+        self.real, self.abstract = self.first
 
     def observe(self, event: Event) -> None:
         if event.player == CHANCE:
             return
-        # After `act` the hand in mind does not wait for the agent. A copy of the agent that only
-        # observes hears of the agent's own actions.
-        if self._follows(event.player):
-            own = self._own(event.action) if event.player == self.seat else None
-            if own is None:
-                self._hear(self.real.bet(event.action))
-            else:
-                self.mind = self._here().child(own)
+        # After `act` the abstract betting does not wait for the agent. A copy of the agent that
+        # only observes sees the agent's own actions.
+        here = self._here()
+        if here is not None:
+            own = here.made_as(self.real, event.action) if event.player == self.seat else []
+            if own:
+                self.abstract = here.child(own[0])
+            elif shares := here.translated(self.real, event.action, self.how):
+                k = self.random.choices(list(shares), list(shares.values()))[0]
+                self.abstract = here.child(k)
         self.real = self.real.child(event.action)
 
-    def _own(self, action: str) -> str | None:
-        """The action in mind that the agent made as this real one; None if there is none."""
-        here = self._here()
-        real = (real_action(self.real, bet) for bet in here.bets)
-        return next((a for a, made in zip(here.actions, real, strict=True) if made == action), None)
-
-    def _follows(self, player: int) -> bool:
-        """Whether the hand in mind waits for the player who really acts."""
-        return self.mind.player == player and self.mind.street == self.real.street
-
-    def _hear(self, said: Bet | None) -> None:
-        """Follow an action in mind, translated."""
-        here = self._here()
-        taken = heard(here.bets, said, self.how)
-        if taken:
-            k = self.random.choices(list(taken), list(taken.values()))[0]
-            self.mind = here.child(here.actions[k])
-
-    def _here(self) -> _Known:
-        """Where the hand in mind is."""
-        found = self._known.get(self.mind.history)
-        if found is None:
-            found = self._known[self.mind.history] = _Known(self.mind, self._menu())
-        return found
-
-    def _menu(self) -> tuple[str, ...]:
-        return self.smaller.actions(self.mind)
+    def _here(self) -> AbstractDecision | None:
+        """The decision of the smaller game that stands for the real one; None if none does."""
+        waiting = FollowedBetting(self.real, self.abstract).waiting
+        if waiting is None:
+            return None
+        here = self._known.get(waiting.history)
+        if here is None:
+            here = self._known[waiting.history] = AbstractDecision(waiting, self.menu(waiting))
+        return here
 
     def act(self, infoset: str, legal: Sequence[str]) -> str:
-        if not self._follows(self.seat):
-            return "c"
         here = self._here()
-        chosen = self.inner.act(self._in_mind(infoset), here.actions)
-        self.mind = here.child(chosen)
-        return real_action(self.real, here.bets[here.actions.index(chosen)])
+        if here is None:
+            return "c"
+        k = here.actions.index(self.inner.act(self._abstract_name(infoset), here.actions))
+        self.abstract = here.child(k)
+        return real_action(self.real, here.bets[k])
 
     def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
-        if not self._follows(self.seat):
+        here = self._here()
+        if here is None:
             return Policy(("c",), np.ones((len(infosets), 1)))
-        names = [self._in_mind(each) for each in infosets]
-        inner = self.inner.policy(names, self._here().actions)
+        inner = self.inner.policy([self._abstract_name(name) for name in infosets], here.actions)
         assert inner is not None
-        real = [real_action(self.real, self.mind.bet(action)) for action in inner.actions]
-        actions = tuple(dict.fromkeys(real))
-        out = np.zeros((len(infosets), len(actions)))
-        for k, action in enumerate(real):
-            out[:, actions.index(action)] += inner.probabilities[:, k]
-        return Policy(actions, out)
+        real = [real_action(self.real, self.abstract.bet(action)) for action in inner.actions]
+        return Policy(*merged(real, inner.probabilities))
 
-    def _in_mind(self, infoset: str) -> str:
-        """The infoset's name in the smaller game: the same cards after the betting in mind."""
-        return infoset.removesuffix(str(self.real)) + str(self.mind)
-
-
-def real_action(betting: Betting, meant: Bet | None) -> str:
-    """The action that makes a bet of this size here: of the same fraction of the pot.
-
-    >>> from subgame.games.holdem.rules import NoLimit
-    >>> real_action(NoLimit().start(), Bet(1.0)), real_action(NoLimit().start(), None)
-    ('r300', 'f')
-    """
-    if meant is None:
-        return "f" if betting.to_call else "c"
-    if meant.fraction == 0:
-        return "c"
-    least, most = betting.least_raise, betting.most_raise
-    if least is None or most is None:
-        return "c"
-    called = betting.pot + betting.to_call
-    total = most if meant.all_in else max(betting.bets) + round(meant.fraction * called)
-    return f"r{min(max(total, least), most)}"
+    def _abstract_name(self, infoset: str) -> str:
+        """The infoset's name in the smaller game: the same cards after the abstract betting."""
+        return infoset.removesuffix(str(self.real)) + str(self.abstract)

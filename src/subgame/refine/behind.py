@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypedDict
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypedDict, TypeVar
 
 import numpy as np
 
-from subgame.engines.arrays import Floats, as_numpy, normalise
+from subgame.engines.arrays import Array, Floats, as_numpy, normalise
 from subgame.engines.contract import Engine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
@@ -25,6 +25,7 @@ from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
 
 LP = "lp"
+T = TypeVar("T")
 
 
 def default_schedule(gadget: Gadget, tree: PublicTree) -> str:
@@ -115,12 +116,16 @@ def solve_gadget(
     A finite gadget on a sequence tree is solved as a gadget game, in which many iterations are one
     call of a kernel (or by linear program). Everything else is solved by the gadget's learner.
     """
-    how, inputs = _last_stage(how, subgame, inputs, device)
-    if isinstance(how.schedule, str):
-        found = _by_program(how.gadget, subgame, inputs, device)
-    else:
-        found = complete(_run_of(how, subgame, inputs, device), how.limits)
-    return Solved(found, inside(found.strategy, subgame.tree))
+
+    def solve(stage: Gadget, inputs: GadgetInputs) -> Solved:
+        if isinstance(how.schedule, str):
+            result = _by_program(stage, subgame, inputs, device)
+        else:
+            result = complete(_run_of(stage, how.schedule, subgame, inputs, device), how.limits)
+        return Solved(result, inside(result.strategy, subgame.tree))
+
+    run = engine(subgame.tree, device=device)
+    return solve_behind(how.gadget, inputs, solve, lambda solved: left(run, solved.sigma, inputs))
 
 
 class Played(NamedTuple):
@@ -137,27 +142,38 @@ def play_gadget(
     """Solve a subgame behind its gadget in the given time, without measuring the result."""
     if isinstance(how.schedule, str):
         raise SubgameError("Play needs a CFR schedule, which can be stopped at any time.")
-    how, inputs = _last_stage(how, subgame, inputs, device)
-    run = _run_of(how, subgame, inputs, device)
-    stopped = drive(run, how.limits, measured=False)
-    return Played(inside(run.strategy(), subgame.tree), run.iteration, stopped)
+    schedule = how.schedule
+
+    def solve(stage: Gadget, inputs: GadgetInputs) -> Played:
+        run = _run_of(stage, schedule, subgame, inputs, device)
+        stopped = drive(run, how.limits, measured=False)
+        return Played(inside(run.strategy(), subgame.tree), run.iteration, stopped)
+
+    run = engine(subgame.tree, device=device)
+    return solve_behind(how.gadget, inputs, solve, lambda played: left(run, played.sigma, inputs))
 
 
-def _last_stage(
-    how: Technique, subgame: Subgame, inputs: GadgetInputs, device: str | None
-) -> tuple[Technique, GadgetInputs]:
-    """The last stage of a gadget, with alternatives raised to what the earlier stages left."""
-    *before, last = how.gadget.stages
+def solve_behind(
+    gadget: Gadget,
+    inputs: GadgetInputs,
+    solve: Callable[[Gadget, GadgetInputs], T],
+    leaves: Callable[[T], Array],
+) -> T:
+    """Solve behind a gadget, stage by stage (`Gadget.stages`); gives the last stage's result.
+
+    `solve` solves one stage. After each of the earlier ones every alternative is raised to what its
+    result `leaves` the opponent, [s].
+    """
+    *before, last = gadget.stages
     for stage in before:
-        first = solve_gadget(replace(how, gadget=stage), subgame, inputs, device)
-        inputs = inputs.raised(left(engine(subgame.tree, device=device), inputs, first.sigma))
-    return replace(how, gadget=last), inputs
+        inputs = inputs.raised(leaves(solve(stage, inputs)))
+    return solve(last, inputs)
 
 
-def _run_of(how: Technique, subgame: Subgame, inputs: GadgetInputs, device: str | None) -> Run:
+def _run_of(
+    gadget: Gadget, solver: Schedule, subgame: Subgame, inputs: GadgetInputs, device: str | None
+) -> Run:
     """A finite gadget on a sequence tree as a gadget game, everything else by its learner."""
-    gadget, solver = how.gadget, how.schedule
-    assert isinstance(solver, Schedule)
     subgame.check_inputs(gadget, inputs)
     if not gadget.is_finite and solver.sampling != "none":
         raise SubgameError(f"{gadget.name} needs a schedule that does not sample.")
@@ -166,7 +182,7 @@ def _run_of(how: Technique, subgame: Subgame, inputs: GadgetInputs, device: str 
     return GadgetRun(subgame.tree, solver, gadget, inputs, device)
 
 
-def left(run: Engine, inputs: GadgetInputs, sigma: Sequence[Any]) -> Floats:
+def left(run: Engine, sigma: Sequence[Any], inputs: GadgetInputs) -> Floats:
     """What the opponent gets at best from each root infoset against our part of `sigma`.
 
     It has the axes of the inputs.

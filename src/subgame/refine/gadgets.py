@@ -64,6 +64,28 @@ class GadgetInputs:
         xp = namespace(self.alternative)
         return replace(self, alternative=xp.maximum(self.alternative, left))
 
+    def near_one(self) -> GadgetInputs:
+        """The same with our largest reach at every root at one.
+
+        Only the shape of our range matters, and kernels like numbers near one.
+        """
+        from subgame.engines.arrays import TINY, namespace
+
+        largest = namespace(self.our_reach).amax(self.our_reach, -1, keepdims=True).clip(min=TINY)
+        return replace(self, our_reach=self.our_reach / largest, weight=self.weight / largest)
+
+    def reached(self, held: Array | float = 1.0) -> GadgetInputs:
+        """The same where the blueprint never comes: every root infoset is taken to be as likely.
+
+        `held` is 0 where there is no infoset.
+        """
+        from subgame.engines.arrays import namespace
+
+        theirs = self.opponent_reach
+        never = (theirs * (self.weight > 0)).sum(-1, keepdims=True) <= 0
+        even = held + 0.0 * theirs
+        return replace(self, opponent_reach=namespace(theirs).where(never, even, theirs))
+
     def mapped(self, ours: Mapped, theirs: Mapped) -> GadgetInputs:
         """The same after a function of our numbers and one of the opponent's."""
         found = {

@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 
 from subgame.errors import ArgumentError, SubgameError
 from subgame.games.base import TERMINAL
+from subgame.games.holdem.translation import MAPPINGS, ActionMapping, likelihood, translated
 from subgame.refine.behind import Technique, play_gadget
 from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.mappings import MAPPINGS, ActionMapping, heard
 from subgame.refine.payoffs import carried_gift, received_gift
 from subgame.refine.reached import Followed, Reached
 from subgame.solve.schedule import Schedule
@@ -271,14 +271,9 @@ class Live:
 
     def _taken_for(self, rows: Rows, action: str) -> Floats | None:
         """[s] how likely a bet that nobody planned for is, by the bets it is taken for."""
-        bets = [self.reached.bet(each) for each in rows.actions]
-        if self.reached.bet(action) is None:
-            return None
-        shares = heard(bets, self.reached.bet(action), self.search.mapping)
-        out = np.zeros(len(rows.probabilities))
-        for k, share in shares.items():
-            out += share * rows.probabilities[:, k]
-        return out
+        bets = [self.reached.bet(known) for known in rows.actions]
+        shares = translated(bets, self.reached.bet(action), self.search.mapping)
+        return likelihood(rows.probabilities, shares)
 
     def _gifts(self, actions: Sequence[str], k: int) -> Floats | None:
         """[s] the opponent's gifts, with what action `k` gives up (2017, Sec. 5)."""

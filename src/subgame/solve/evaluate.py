@@ -14,7 +14,6 @@ from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief
 from subgame.show.frames import data_frame
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.sequence.tree import sequence_tree
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
@@ -179,6 +178,8 @@ def best_response(
     >>> found.value, found.strategy["Kpb"]
     (0.5, {'p': 0.0, 'b': 1.0})
     """
+    from subgame.tree.sequence.tree import sequence_tree
+
     if player not in (0, 1):
         raise SubgameError(f"The player must be 0 or 1, not {player}.")
     tree = sequence_tree(tree)
@@ -215,6 +216,8 @@ def best_response_strategy(
 
 def counterfactual_reach(tree: PublicTree, player: int, opponent_plan: Floats) -> Floats:
     """[i] pi_{-i}(I): the reach of chance and the opponent at each infoset of `player`."""
+    from subgame.tree.sequence.tree import sequence_tree
+
     tree = sequence_tree(tree)
     side, h = tree.players[player], tree.walked
     here = h.player == player

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from subgame.games.holdem.ranges import class_at
+from subgame.games.holdem.ranges import class_names, class_numbers
 from subgame.show.grid import ALL_IN, BETS, CALL, FOLD, Rgb, Square, blend, grid, legend
 from subgame.show.html import block
 from subgame.spots.lines import SEATS, is_all_in
@@ -52,18 +52,15 @@ def squares(decision: Decision) -> list[list[Square]]:
     probs = np.zeros((deck.num_hands, len(decision.actions)))
     reach[held], chance[held], probs[held] = decision.reach, decision.chance, decision.probs
     ranks = range(deck.num_ranks - 1, -1, -1)
-    out: list[list[Square]] = []
-    for row in ranks:
-        out.append([])
-        for column in ranks:
-            name, hands = class_at(deck, row, column)
-            hands = hands[free[hands]]
-            likely = float(chance[hands].sum())
-            mix = chance[hands] @ probs[hands] / likely if likely > 0 else np.zeros(probs.shape[1])
-            weight = float(reach[hands].mean()) if likely > 0 else 0.0
-            out[-1].append(Square(name, weight, mix.tolist()))
-    fullest = max(square.weight for line in out for square in line) or 1.0
-    return [[each._replace(weight=each.weight / fullest) for each in line] for line in out]
+    of, size = class_numbers(deck), deck.num_ranks**2
+    likely, there, many = (np.bincount(of, each, size) for each in (chance, reach * free, free))
+    mixed = [np.bincount(of, chance * share, size) for share in probs.T]
+    mix = np.divide(mixed, likely, out=np.zeros((len(mixed), size)), where=likely > 0)
+    weight = np.divide(there, many, out=np.zeros(size), where=likely > 0)
+    weights, mixes = (weight / (weight.max() or 1.0)).tolist(), mix.T.tolist()
+    names = class_names(deck)
+    at = [[row * deck.num_ranks + column for column in ranks] for row in ranks]
+    return [[Square(names[k], weights[k], mixes[k]) for k in line] for line in at]
 
 
 def as_html(decision: Decision, picture: str = "") -> str:

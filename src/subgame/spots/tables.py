@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import math
@@ -40,6 +39,8 @@ class Table(list[dict[str, Any]]):
 
     def to_csv(self) -> str:
         """Text with one line per row, the columns first; numbers that are not known are empty."""
+        import csv
+
         out = io.StringIO()
         writer = csv.DictWriter(out, self.columns, lineterminator="\n")
         writer.writeheader()

@@ -94,15 +94,20 @@ class BettingArrays:
             "child": np.array(child),
             "stake": np.array([stake for node in nodes for stake in node.stake]),
         }
-        return cls.restored({name: each.astype(np.int32) for name, each in stored.items()})
+        return cls.completed({name: each.astype(np.int32) for name, each in stored.items()})
 
     @classmethod
     def restored(cls, stored: Mapping[str, NDArray[Any]]) -> BettingArrays:
-        """The arrays from those of `STORED`; the rest follows from them.
+        """The arrays from those of `STORED` in a file.
 
         A ValueError says that they are not those of a betting tree.
         """
         _check(stored)
+        return cls.completed(stored)
+
+    @classmethod
+    def completed(cls, stored: Mapping[str, NDArray[Any]]) -> BettingArrays:
+        """The arrays from those of `STORED`; the rest follows from them."""
         player, street, first = (stored[name] for name in STORED[:3])
         child, stake = stored["child"], stored["stake"]
         many, width = len(player), np.diff(first)

@@ -10,10 +10,6 @@ from subgame.games.holdem.game import Holdem
 from subgame.memory import Allowance
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import Merge, compile_range_tree
-from subgame.tree.sequence.form import assemble, form_of
-from subgame.tree.sequence.size import refuse_large
-from subgame.tree.sequence.spot_checks import spot_check
-from subgame.tree.sequence.walk import walk
 
 
 def compile(
@@ -56,6 +52,11 @@ def compile(
         # Without a limit a GPU may solve what the host's memory cannot hold.
         allowed = Allowance.of(memory_limit, host=memory_limit is not None)
         return compile_range_tree(game, memory_limit=allowed, merge=merge, progress=progress)
+    from subgame.tree.sequence.form import assemble, form_of
+    from subgame.tree.sequence.size import refuse_large
+    from subgame.tree.sequence.spot_checks import spot_check
+    from subgame.tree.sequence.walk import walk
+
     allowed = Allowance.of(memory_limit)
     if game.num_players == 2:
         refuse_large(game, allowed)

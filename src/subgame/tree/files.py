@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -119,12 +118,15 @@ def replacing(path: str | Path) -> Iterator[Path]:
     same file: each has its own new file, and the last one to finish wins. All errors of the file
     system become one sentence.
 
+    >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> with replacing(folder / "a.txt") as new:
     ...     _ = new.write_text("done")
     >>> [file.name for file in folder.iterdir()]
     ['a.txt']
     """
+    import tempfile
+
     from safetensors import SafetensorError
 
     path, new = Path(path), None
@@ -151,6 +153,8 @@ def rescue(path: str | Path, write: Callable[[Path], object]) -> str:
     Returns what went wrong, and where the file is now; "" if nothing did. Nothing is raised for a
     full disk, so that what was computed is not lost.
     """
+    import tempfile
+
     path = Path(path)
     try:
         write(path)

@@ -13,7 +13,6 @@ import errno
 import json
 import os
 import shlex
-import socket
 import sys
 import threading
 import time
@@ -159,6 +158,8 @@ def only_writer(path: str | Path | None) -> AbstractContextManager[OnlyWriter | 
 
 
 def _this_process() -> str:
+    import socket
+
     words = sys.argv or [""]
     command = shlex.join([os.path.basename(words[0]), *words[1:]])
     who = {

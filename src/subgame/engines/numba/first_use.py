@@ -12,7 +12,6 @@ import logging
 import os
 import stat
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +74,8 @@ class Helper:
 
 def private_folder(*, make: bool = True) -> Path | None:
     """A temporary folder of this user alone, as we run what we find there; None if none."""
+    import tempfile
+
     own = getattr(os, "getuid", lambda: 0)()
     try:
         folder = Path(tempfile.gettempdir()) / f"subgame-{own}"

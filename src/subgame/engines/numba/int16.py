@@ -25,7 +25,7 @@ class Int16Numbers:
         self.scales = zeros(-(-size // LANES), np.float32)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        numbers = self.ints * np.repeat(self.scales, LANES)[: len(self)]
+        numbers: NDArray[Any] = self.ints * np.repeat(self.scales, LANES)[: len(self)]
         return numbers.astype(dtype or np.float32, copy=False)
 
     def __setitem__(self, every: slice, values: NDArray[Any]) -> None:

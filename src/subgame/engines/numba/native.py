@@ -25,7 +25,6 @@ from threading import RLock
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from subgame.engines.numba.first_use import LOGGER, NO_CACHE, private_folder, tell
 from subgame.errors import SubgameError
@@ -98,7 +97,7 @@ class Kind:
 _addressof, _byte_of = ctypes.addressof, ctypes.c_char.from_buffer
 
 
-def address(item: NDArray[Any]) -> int:
+def address(item: Any) -> int:
     """Where a contiguous array begins. NumPy's own answer takes four times as long."""
     flags = item.flags
     if not flags.c_contiguous:
@@ -275,15 +274,10 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-SETTINGS = ("OPT", "CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "LOOP_VECTORIZE", "SLP_VECTORIZE")
-SETTINGS += ("LLVM_REFPRUNE_PASS", "LLVM_REFPRUNE_FLAGS", "INTEL_SVML", "DISABLE_INTEL_SVML")
-SETTINGS += (
-    "BOUNDSCHECK",
-    "DEBUGINFO",
-    "DEBUG",
-    "FULL_TRACEBACKS",
-    "DISABLE_JIT",
-    "USE_PASS_MANAGER",
+SETTINGS = (
+    *("OPT", "CPU_NAME", "CPU_FEATURES", "ENABLE_AVX", "LOOP_VECTORIZE", "SLP_VECTORIZE"),
+    *("LLVM_REFPRUNE_PASS", "LLVM_REFPRUNE_FLAGS", "INTEL_SVML", "DISABLE_INTEL_SVML"),
+    *("BOUNDSCHECK", "DEBUGINFO", "DEBUG", "FULL_TRACEBACKS", "DISABLE_JIT", "USE_PASS_MANAGER"),
 )
 """The variables NUMBA_... that change machine code."""
 
@@ -361,21 +355,26 @@ def shipped(kernel: Kernel, kind: Any) -> bytes | None:
 
 
 # Files ---------------------------------------------------------------------------------------
-def _folders() -> Iterator[Path]:
-    """Where kernels are kept: where Numba keeps its own, as far as that can be known."""
+def _folders(*, private: bool = False) -> Iterator[Path]:
+    """Where kernels are kept: where Numba keeps its own, as far as that can be known.
+
+    The last is the private folder, if it is there and asked for.
+    """
     given = os.environ.get("NUMBA_CACHE_DIR")
     if given:
         yield Path(given)
-        return
-    yield HERE / "__pycache__"
-    with contextlib.suppress(RuntimeError):  # no home folder
-        yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "subgame"
+    else:
+        yield HERE / "__pycache__"
+        with contextlib.suppress(RuntimeError):  # no home folder
+            yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "subgame"
+    last = private_folder(make=False) if private else None
+    if last is not None:
+        yield last
 
 
 def _read(name: str) -> bytes | None:
     """The object code in a file; None where there is none, or not what was written."""
-    private = private_folder(make=False)
-    for folder in (*_folders(), *([private] if private else [])):
+    for folder in _folders(private=True):
         with contextlib.suppress(OSError):
             found = (folder / name).read_bytes()
             code = found[CHECKSUM:]

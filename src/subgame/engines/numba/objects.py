@@ -21,6 +21,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.np.numpy_support import from_dtype
 
 from subgame.engines.numba.compiling import njit
+from subgame.engines.numba.subnormals import definitions
 
 _SLOT = ir.IntType(64)
 
@@ -91,6 +92,9 @@ class _Library(JITCodeLibrary):
     def emitted(self, module: Any, machine: Any) -> bytes:
         """Object code of linked code for a target machine."""
         module.triple, module.data_layout = machine.triple, str(machine.target_data)
+        mode = binding.parse_assembly(definitions(machine.triple))
+        mode.triple, mode.data_layout = module.triple, module.data_layout
+        module.link_in(mode)
         usual, self._codegen._tm = self._codegen._tm, machine
         try:
             passes, builder = self._codegen._module_pass_manager()
@@ -107,6 +111,8 @@ class _Library(JITCodeLibrary):
 
 class _Codegen(JITCPUCodegen):
     _library_class = _Library
+    for_any_machine = True
+    """See `subnormals`."""
 
     def set_env(self, env_name: str, env: Any) -> None:
         """Nothing: only code that raises or calls Python uses the environment."""

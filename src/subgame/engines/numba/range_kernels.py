@@ -39,7 +39,6 @@ from subgame.engines.numba.simd import (
     part,
     pay,
     peek,
-    prefetch,
     small,
     splat,
     store,
@@ -92,13 +91,6 @@ def tile_of(f: BettingTree, b: BoardArrays, u: int, p: int, tile: int) -> int:
 
 
 @small
-def fetch(f: BettingTree, sp: int, numbers: Numbers, at: int) -> None:
-    """Start to bring a tile's numbers into the cache: they are used after other work."""
-    for k in range(at, at + (f.rows[sp] - f.roots[sp // 2]) * LANES, LANES):
-        prefetch(numbers, k)
-
-
-@small
 def enter(b: BoardArrays, u: int, p: int, place: int, above: Scratch, s: Scratch) -> None:
     """Reach at the roots of a board, for the tile at `place`, from the parent board."""
     street, hands, first = b.street[u], b.hands[2 * u + p], b.hand_at[2 * u + p]
@@ -119,10 +111,6 @@ def bring(w: Sweep, u: int, side: Side, tile: int, above: Scratch, s: Scratch) -
     p, street = side.p, b.street[u]
     sp, place, leaves, like = 2 * street + p, tile * LANES, f.roots[street + 1], s.reach[0]
     at = tile_of(f, b, u, p, tile)
-    if street > 0:  # the numbers of the first street alone stay in the cache
-        fetch(f, sp, side.numbers.weights, at)
-        if side.kept and side.numbers.flags[0] != 0:
-            fetch(f, sp, side.numbers.average, at)
     if street == 0:  # the first street has the hands in its own order
         source = above.way_at[p] + u * f.roots[0] * s.wide[0] + place
         for k in range(f.roots[0]):
@@ -188,6 +176,14 @@ def copy_rows(f: BettingTree, b: BoardArrays, u: int, p: int, place: int, s: Scr
         store(s.rows, into + row * boards * wide, load(s.value, row * LANES, s.value[0]))
 
 
+@small
+def gain(f: BettingTree, sp: int, k: int, values: Any, into: Numbers) -> None:
+    """Add the values at leaf `k` of a street, which padding does not have."""
+    if k < f.roots[sp // 2 + 1]:
+        row = f.leaf_row[f.leaf_at[sp] + k] * LANES
+        store(into, row, load(into, row, into[0]) + values)
+
+
 @part
 def settle(w: Sweep, u: int, s: Scratch, me: int, threads: int) -> None:
     """The traverser's values up through a board."""
@@ -200,8 +196,6 @@ def settle(w: Sweep, u: int, s: Scratch, me: int, threads: int) -> None:
     for tile in range(me, tiles(b, u, p), threads):
         place = tile * LANES
         at = tile_of(f, b, u, p, tile)
-        if street > 0:
-            fetch(f, sp, w.mine.numbers.weights, at)
         for k in range(f.blank_at[sp], f.blank_at[sp + 1]):
             store(s.value, f.blank_row[k] * LANES, zero)
         for c in range(f.chunk_at[so + 1] - f.chunk_at[so]):
@@ -219,14 +213,13 @@ def settle(w: Sweep, u: int, s: Scratch, me: int, threads: int) -> None:
                         e = win(f, e, last, q + 1, four[1], s.value)
                         e = win(f, e, last, q + 2, four[2], s.value)
                         e = win(f, e, last, q + 3, four[3], s.value)
+        paid = s.paid_at[street] + place * below
         for k in range(0, below, 4):
-            for h in range(0, LANES, 4):
-                paid = s.paid_at[street] + (place + h) * below + k
-                gather(s.paid, paid, paid + below, paid + 2 * below, paid + 3 * below, s.block, h)
-            for j in range(k, min(k + 4, f.roots[street + 1])):
-                row = f.leaf_row[f.leaf_at[sp] + j] * LANES
-                more = load(s.block, (j - k) * LANES, like)
-                store(s.value, row, load(s.value, row, like) + more)
+            four = columns(s.paid, paid + k, below)
+            gain(f, sp, k, four[0], s.value)
+            gain(f, sp, k + 1, four[1], s.value)
+            gain(f, sp, k + 2, four[2], s.value)
+            gain(f, sp, k + 3, four[3], s.value)
         if w.mode == LEARN:
             learn(f, sp, w.mine, at, s)
         else:

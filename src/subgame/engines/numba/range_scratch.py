@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +13,15 @@ from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.deal import padded
 from subgame.tree.ranges.tree import RangeTree
 
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
 Ints = NDArray[np.int64]
 Numbers = NDArray[Any]  # float32 or float64
 NOBODY, THEIRS, BOTH, OWN = 0, 1, 2, 3
 """Whose averages a sweep updates. It computes the opponent's reach anyway, which is what the next
 sweep of the opponent would add; for the traverser's reach it must go down once more."""
-PRIVATE = ("reach", "value", "block", "sums")
+PRIVATE = ("reach", "value", "sums")
 """The fields of which every thread has its own array, even where threads share a board."""
 
 
@@ -35,7 +37,6 @@ class Scratch(NamedTuple):
 
     reach: Numbers  # [row, LANES] of one tile
     value: Numbers  # [row, LANES] of one tile
-    block: Numbers  # one transposed chunk of a tile
     sums: Numbers  # [card, LANES]
     lanes: Numbers  # [chunk, place, LANES] the opponent's reach
     shown: Numbers  # [chunk, place, LANES] values at showdowns
@@ -130,6 +131,8 @@ class Workers:
             return
         work.team.counters[:] = 0
         if self._pool is None:
+            from concurrent.futures import ThreadPoolExecutor
+
             self._pool = ThreadPoolExecutor(self.threads - 1)
         jobs = [self._pool.submit(call, *items) for call in calls[1:]]
         calls[0](*items)
@@ -182,7 +185,6 @@ class Workers:
         return Scratch(
             reach=zeros(rows, dtype),
             value=zeros(rows, dtype),
-            block=zeros(LANES * LANES, dtype),
             sums=zeros(self.tree.num_cards * LANES, dtype),
             lanes=zeros(lanes, dtype),
             shown=zeros(lanes, dtype),

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.numba.simd import load, part, small, splat, store
+from subgame.engines.numba.simd import cleared, load, part, rounding, small, splat, store
 from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.hand_order import BoardArrays
 
@@ -76,7 +76,7 @@ def evaluate(b: BoardArrays, u: int, p: int, kind: int, at: int, e: Ends) -> Non
     t(h) that of equal ones. A showdown pays w - s. The kernel goes up through the ranks with sums
     per card. Then ``all - card - card`` is w just before h's group is added, and w + t just after.
     At the end it is w + s + t, which a fold pays; the difference is w - s. The hand h itself
-    cancels out of it, and is added to the pay of a fold.
+    cancels out of it, and is added to the pay of a fold. What rounding leaves of zero is cleared.
     """
     x, shown, folded, sums, deck = e
     o, like = 1 - p, sums[0]
@@ -115,12 +115,14 @@ def evaluate(b: BoardArrays, u: int, p: int, kind: int, at: int, e: Ends) -> Non
         first_o, first_p = last_o, last_p
     # One more place holds the reach 0 of hands outside the opponent's range.
     store(x, at + (n + LANES - 1) // LANES * LANES * LANES, zero)
+    least = rounding(total)
     for r in range(run_p, end_p):
         rest = total - load(sums, np.int64(b.run_card[r]) * LANES, like)
         for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
             every = rest - load(sums, np.int64(b.other[mine + h]) * LANES, like)
             if kind & 1:
-                store(shown, at + h * LANES, load(shown, at + h * LANES, like) - every)
+                won = load(shown, at + h * LANES, like) - every
+                store(shown, at + h * LANES, cleared(won, least))
             if kind & 2:
                 own = load(x, at + np.int64(b.same[mine + h]) * LANES, like)
-                store(folded, at + h * LANES, every + own)
+                store(folded, at + h * LANES, cleared(every + own, least))

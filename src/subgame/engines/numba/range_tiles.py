@@ -22,6 +22,7 @@ from subgame.engines.numba.simd import (
     load,
     note,
     part,
+    prefetch,
     recall,
     small,
     splat,
@@ -135,6 +136,24 @@ def shares_of(m: Matching, e: int, n: int) -> Any:
     return shares(total, n)
 
 
+@small
+def ahead_of(f: BettingTree, sp: int) -> int:
+    """How far the numbers of the next tile are from those of a tile; 0: they are in the cache.
+
+    While a tile is worked on, the next one comes from memory, a few lines at a time: many at once
+    would wait for one another. The next tile may be that of the next board.
+    """
+    return (f.rows[sp] - f.roots[sp // 2]) * LANES if sp > 1 else 0
+
+
+@small
+def fetch(numbers: Stored, e: int, far: int, n: int) -> None:
+    """Start to bring the numbers of `n` actions that are `far` behind `e` into the cache."""
+    if far > 0:
+        for k in range(n):
+            prefetch(numbers, e + far + k * LANES)
+
+
 @part
 def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
     """The reach of every row of a tile; `at` is where its weights start.
@@ -157,11 +176,12 @@ def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
     zero, seed = splat(0.0, like), 4 * np.int64(ahead[3]) + AVERAGE
     at -= f.roots[sp // 2] * LANES
     m = matching(side, like)
-    plain = not m.predicted and ahead[9] == 0
+    plain, far = not m.predicted and ahead[9] == 0, ahead_of(f, sp)
     for i in range(f.infoset_at[sp], f.infoset_at[sp + 1]):
         n, to = f.actions[i], f.first[i] * LANES
         here, e = load(reach, f.parent[i] * LANES, like), at + to
         if n == 2 and plain:
+            fetch(weights, e, far, 2)
             a = larger(recall(weights, scale, e, like), zero)
             b = larger(recall(weights, scale, e + LANES, like), zero)
             share, even = shares(a + b, 2)
@@ -169,10 +189,12 @@ def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
             store(reach, to, a)
             store(reach, to + LANES, b)
             if kept:
+                fetch(average, e, far, 2)
                 add(average, weigh, e, fade, a, seed)
                 add(average, weigh, e + LANES, fade, b, seed)
             continue
         if n == 3 and plain:
+            fetch(weights, e, far, 3)
             a = larger(recall(weights, scale, e, like), zero)
             b = larger(recall(weights, scale, e + LANES, like), zero)
             c = larger(recall(weights, scale, e + 2 * LANES, like), zero)
@@ -183,10 +205,14 @@ def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
             store(reach, to + LANES, b)
             store(reach, to + 2 * LANES, c)
             if kept:
+                fetch(average, e, far, 3)
                 add(average, weigh, e, fade, a, seed)
                 add(average, weigh, e + LANES, fade, b, seed)
                 add(average, weigh, e + 2 * LANES, fade, c, seed)
             continue
+        fetch(weights, e, far, n)
+        if kept:
+            fetch(average, e, far, n)
         share, even = shares_of(m, e, n)
         least, free = splat(ahead[9], like), splat(1 - n * ahead[9], like)
         for k in range(n):
@@ -222,11 +248,12 @@ def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
     zero = splat(0.0, like)
     at -= f.roots[sp // 2] * LANES
     m, seed = matching(side, like), 4 * np.int64(rates[3]) + REGRET
-    plain = not m.predicted and rates[9] == 0
+    plain, far = not m.predicted and rates[9] == 0, ahead_of(f, sp)
     for i in range(f.infoset_at[sp + 1] - 1, f.infoset_at[sp] - 1, -1):
         n, to, up = f.actions[i], f.first[i] * LANES, f.parent[i] * LANES
         e = at + to
         if n == 3 and plain:
+            fetch(weights, e, far, 3)
             x, y = recall(weights, scale, e, like), recall(weights, scale, e + LANES, like)
             z = recall(weights, scale, e + 2 * LANES, like)
             u, v, w = larger(x, zero), larger(y, zero), larger(z, zero)
@@ -241,6 +268,7 @@ def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
             store(value, up, load(value, up, like) + mean)
             continue
         if n == 2 and plain:
+            fetch(weights, e, far, 2)
             x, y = recall(weights, scale, e, like), recall(weights, scale, e + LANES, like)
             u, v = larger(x, zero), larger(y, zero)
             share, even = shares(u + v, 2)
@@ -250,6 +278,7 @@ def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
             learn_from(player, e + LANES, y, b - mean, rates)
             store(value, up, load(value, up, like) + mean)
             continue
+        fetch(weights, e, far, n)
         mean = played(m, e, n, value, to)
         least, total = splat(rates[9], like), splat(0.0, like)
         for k in range(n):

@@ -11,7 +11,7 @@ its probability of being sampled, so its expectation is what `sequence_kernels` 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import uint64 as U  # noqa: N812
@@ -185,7 +185,7 @@ def run_walks(plexes, states, walk, discounts, outer, random):
     """One walk per player and iteration, by external (`outer`) or chance sampling."""
     word = flush_subnormals()
     one, two, w = State(*states[0]), State(*states[1]), Walk(*walk)
-    start: int = np.int64(0)  # type: ignore[assignment]  # not a literal: see `external`
+    start: Any = np.int64(0)  # not a literal: see `external`
     for t in range(len(discounts) - 1):
         positive, negative, kept = discounts[t]
         fade(one, positive, negative, kept)

@@ -23,7 +23,7 @@ from numba.core.datamodel.models import PrimitiveModel
 from numba.extending import intrinsic, overload, register_model
 
 from subgame.engines.numba.compiling import njit
-from subgame.engines.rounding import LEAST, MIX, TOP
+from subgame.engines.rounding import CANCELLED, LEAST, MIX, TOP
 
 WIDTH = 16
 STEP = 0x9E3779B9
@@ -219,12 +219,38 @@ def choose(builder: Any, a: Value, b: Value, yes: Value, no: Value) -> Any:
     return builder.select(builder.fcmp_ordered(">", a.value, b.value), yes.value, no.value)
 
 
+@emitted(_first)
+def rounding(builder: Any, total: Value) -> Any:
+    """What rounding may leave of a difference of sums that are parts of `total`."""
+    last_bit = {32: 2.0**-23, 64: 2.0**-52}[total.kind.dtype.bitwidth]
+    share = ir.Constant(total.value.type, [CANCELLED * last_bit] * WIDTH)
+    return builder.fmul(total.value, share)
+
+
+@emitted(_first)
+def cleared(builder: Any, value: Value, least: Value) -> Any:
+    """The value where its size is more than `least`, else 0; see `engines.rounding`."""
+    kind = value.value.type
+    size = _called(builder, "fabs", kind, value.value)
+    zero = ir.Constant(kind, [0.0] * WIDTH)
+    return builder.select(builder.fcmp_ordered(">", size, least.value), value.value, zero)
+
+
 def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
-    """Transpose four vectors of four numbers."""
-    even = [_shuffled(builder, rows[k], rows[k + 1], [0, 4, 2, 6]) for k in (0, 2)]
-    odd = [_shuffled(builder, rows[k], rows[k + 1], [1, 5, 3, 7]) for k in (0, 2)]
-    halves = [0, 1, 4, 5], [2, 3, 6, 7]
-    return [_shuffled(builder, x, y, half) for half in halves for x, y in (even, odd)]
+    """Transpose four vectors of four numbers, or each four numbers of four longer vectors.
+
+    Every step is one instruction of all common processors, for a whole register.
+    """
+    width = rows[0].type.count
+
+    def mixed(x: Any, y: Any, *order: int) -> Any:
+        """The same four numbers of each four of two vectors; those of the second count from 4."""
+        places = [(k % 4 + (width if k > 3 else 0)) for k in order]
+        return _shuffled(builder, x, y, [q + k for q in range(0, width, 4) for k in places])
+
+    low = [mixed(rows[k], rows[k + 1], 0, 4, 1, 5) for k in (0, 2)]
+    high = [mixed(rows[k], rows[k + 1], 2, 6, 3, 7) for k in (0, 2)]
+    return [mixed(*pair, *half) for pair in (low, high) for half in ((0, 1, 4, 5), (2, 3, 6, 7))]
 
 
 @emitted(_nothing)
@@ -240,11 +266,11 @@ def turn(
     step: Value,
 ) -> None:
     """Transpose the vectors at four places into `WIDTH` groups of four numbers, `step` apart."""
-    index, vectors = at.value, [source.read(place.value) for place in (a, b, c, d)]
+    rows = _transposed(builder, [source.read(place.value) for place in (a, b, c, d)])
+    index = at.value
     for q in range(0, WIDTH, 4):
-        rows = [_shuffled(builder, row, row, [q, q + 1, q + 2, q + 3]) for row in vectors]
-        for row in _transposed(builder, rows):
-            into.write(index, row)
+        for row in rows:
+            into.write(index, _shuffled(builder, row, row, [q, q + 1, q + 2, q + 3]))
             index = builder.add(index, step.value)
 
 
@@ -265,8 +291,7 @@ def columns(builder: Any, source: Value, at: Value, step: Value) -> Any:
     for _ in range(WIDTH):
         rows.append(source.read(index, 4))
         index = builder.add(index, step.value)
-    found = [_transposed(builder, rows[q : q + 4]) for q in range(0, WIDTH, 4)]
-    return tuple(_joined(builder, list(parts)) for parts in zip(*found, strict=True))
+    return tuple(_transposed(builder, [_joined(builder, rows[k::4]) for k in range(4)]))
 
 
 def _joined(builder: Any, parts: list[Any]) -> Any:

@@ -5,21 +5,28 @@ smallest normal one. On x86_64 an operation on such a number takes a hundred cyc
 other processors may round it in another way. A kernel that Python calls begins with
 ``word = flush_subnormals()`` and ends with ``restore(word)``, on every thread that runs it. So code
 outside of kernels, which shares the thread, never sees the mode.
+
+Where `objects` makes code for several processors of one kernel, both are calls of functions until
+`definitions` has their bodies for an architecture. Where Numba runs a kernel itself, their code is
+that of this machine.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import binding, ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic as numba_intrinsic
 
 MXCSR_FLUSH = 0x8040
 """x86: results that are subnormal become zero (bit 15), and so do operands (bit 6)."""
 FPCR_FLUSH = 1 << 24
 """aarch64: both."""
+intrinsic: Callable[..., Any] = numba_intrinsic
+"""Kernels call an intrinsic without its first argument, `typing`."""
 _INT32, _INT64, _VOID = ir.IntType(32), ir.IntType(64), ir.VoidType()
 
 
@@ -58,15 +65,50 @@ def _aarch64(builder: Any, verb: str, kind: Any) -> Any:
     return cgutils.get_or_insert_function(builder.module, kind, f"llvm.aarch64.{verb}.fpcr")
 
 
+def _flush(builder: Any, triple: str) -> Any:
+    word = read_word(builder, triple)
+    write_word(builder, triple, word, extra=True)
+    return word
+
+
+def _restore(builder: Any, triple: str, word: Any) -> None:
+    write_word(builder, triple, word)
+
+
+_FUNCTIONS: dict[Callable[..., Any], tuple[str, Any]] = {
+    _flush: ("subgame.flush", ir.FunctionType(_INT64, [])),
+    _restore: ("subgame.restore", ir.FunctionType(_VOID, [_INT64])),
+}
+"""What emits the code, and the function that has it."""
+
+
+def definitions(triple: str) -> str:
+    """LLVM's code of the two functions for an architecture."""
+    module = ir.Module()
+    for emit, (name, kind) in _FUNCTIONS.items():
+        function = ir.Function(module, kind, name)
+        function.linkage = "linkonce_odr"
+        function.attributes.add("alwaysinline")
+        builder = ir.IRBuilder(function.append_basic_block())
+        word = emit(builder, triple, *function.args)
+        builder.ret_void() if word is None else builder.ret(word)
+    return str(module)
+
+
+def _emitted(context: Any, builder: Any, emit: Callable[..., Any], args: Any) -> Any:
+    """The code for this machine, or a call where the machine is not known yet."""
+    if not getattr(context.codegen(), "for_any_machine", False):
+        return emit(builder, binding.get_process_triple(), *args)
+    name, kind = _FUNCTIONS[emit]
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
+
+
 @intrinsic
 def flush_subnormals(typing: Any) -> Any:
     """Have subnormal numbers count as zero on this thread; returns the control word before."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        triple = binding.get_process_triple()
-        word = read_word(builder, triple)
-        write_word(builder, triple, word, extra=True)
-        return word
+        return _emitted(context, builder, _flush, args)
 
     return types.int64(), codegen
 
@@ -76,7 +118,7 @@ def restore(typing: Any, word: Any) -> Any:
     """Set a control word that `flush_subnormals` has returned."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        write_word(builder, binding.get_process_triple(), args[0])
+        _emitted(context, builder, _restore, args)
         return context.get_dummy_value()
 
     return types.void(types.int64), codegen

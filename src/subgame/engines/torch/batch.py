@@ -155,7 +155,7 @@ class RangeBatch(EngineBase, Traversals):
         return self.torch.where(above >= 0, here.view(above.shape), -1)
 
     # Roots -----------------------------------------------------------------------------------
-    def _inside(self, p: int, reach: Tensor) -> Tensor:
+    def inside(self, p: int, reach: Tensor) -> Tensor:
         """[way, board, hand] from player `p`'s ``[root, infoset]``."""
         level = self.levels[0]
         return reach.reshape(level.bets[p].roots, level.units, -1).contiguous()
@@ -171,9 +171,9 @@ class RangeBatch(EngineBase, Traversals):
 
     def array(self, values: Any) -> Tensor:
         """[root, infoset] numbers on the device, in float32: a copy."""
-        return self._tensor(values, self.torch.float32).clone()
+        return self.tensor(values, self.torch.float32).clone()
 
-    def _tensor(self, values: Any, dtype: Any) -> Tensor:
+    def tensor(self, values: Any, dtype: Any) -> Tensor:
         """NumPy's or PyTorch's numbers on the device."""
         return self.torch.as_tensor(values).to(self.device, dtype)
 
@@ -234,8 +234,8 @@ class RangeBatch(EngineBase, Traversals):
             if mode == Mode.LEARN:
                 held.hold(mine if player == p else theirs)
         keeps = mode != Mode.BEST and mine.average is not None
-        own = self._inside(p, reach[p]) if keeps else None
-        other = self._inside(1 - p, reach[1 - p])
+        own = self.inside(p, reach[p]) if keeps else None
+        other = self.inside(1 - p, reach[1 - p])
         job = Sweep(p, Mode(mode), mine, theirs, *rates, own, other)
         if mode == Mode.LEARN and own is not None and theirs.average is not None:
             # The opponent will learn next: its kernels are compiled at the same time.
@@ -250,7 +250,7 @@ class RangeBatch(EngineBase, Traversals):
         is `entering` through a gadget chooses that weight: these hands count alike.
         """
         for (_, p), shares in self.shares.items():
-            shares.weigh(None if p == entering else self._inside(p, reach[p]))
+            shares.weigh(None if p == entering else self.inside(p, reach[p]))
 
     def rates(self, discounts: Floats, begin: int) -> Tensor:
         """[t, 10] in float32 discounts, the number of iterations before each, below 2^24, and what
@@ -331,7 +331,7 @@ class RangeBatch(EngineBase, Traversals):
             mode, mine = Mode.WITHIN, self.blank(p, "float32")
             self.held[p].put(mine.blocks)
         played = Regrets(mine, None, None), Regrets(self.blocks(1 - p, theirs), None, None)
-        other = self._inside(1 - p, self._tensor(reach, self.torch.float64))
+        other = self.inside(1 - p, self.tensor(reach, self.torch.float64))
         return Sweep(p, mode, *played, self._still, self._still, None, other)
 
     @cached_property
@@ -343,7 +343,7 @@ class RangeBatch(EngineBase, Traversals):
     def row_reach(self, p: int, sigma: Numbers, reach: Any) -> list[Tensor]:
         """Per street [row, board, hand]: player `p`'s reach, from [root, infoset] at the roots."""
         plain, out, blocks = TorchOps(self.device), [], self.blocks(p, sigma).blocks
-        entry = self._inside(p, self._tensor(reach, self.torch.float64))
+        entry = self.inside(p, self.tensor(reach, self.torch.float64))
         for place, block in zip(self.places, blocks, strict=True):
             bet, numbers = place.level.bets[p], StreetNumbers(block)
             out.append(plain.reach(bet, numbers, self._still, plain.enter(place, p, entry))[0])
@@ -383,7 +383,7 @@ class RangeBatch(EngineBase, Traversals):
 
     def _padded(self, p: int, values: Any, street: int) -> Tensor:
         """[k, board, hand] in float64, up to the width of a street; also where hands are fewer."""
-        found = self._tensor(values, self.torch.float64)
+        found = self.tensor(values, self.torch.float64)
         missing = self.levels[street].hands[p].wide - found.shape[2]
         return self.torch.nn.functional.pad(found, (0, missing)) if missing > 0 else found
 

@@ -123,10 +123,10 @@ class TorchRangeEngine(RangeBatch):
             self._order.append((order, order.argsort()))
 
     # Roots -----------------------------------------------------------------------------------
-    def _inside(self, p: int, reach: Tensor) -> Tensor:
+    def inside(self, p: int, reach: Tensor) -> Tensor:
         if self._order:
             reach = reach[..., self._order[p][0]]
-        return super()._inside(p, reach)
+        return super().inside(p, reach)
 
     def _outside(self, p: int, values: Tensor) -> Tensor:
         found = super()._outside(p, values)

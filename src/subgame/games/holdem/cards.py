@@ -60,20 +60,20 @@ class Deck(Frozen):
         if self.size < 2:
             raise SubgameError(f"A deck needs at least two cards, not {self.size}.")
 
-    @property
+    @cached_property
     def num_ranks(self) -> int:
         return len(self.ranks)
 
-    @property
+    @cached_property
     def num_suits(self) -> int:
         return len(self.suits)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """The number of cards."""
         return self.num_ranks * self.num_suits
 
-    @property
+    @cached_property
     def num_hands(self) -> int:
         """The number of two-card hands: 1,326 in the full deck."""
         return self.size * (self.size - 1) // 2

@@ -17,7 +17,7 @@ Smaller decks keep these rules: a short deck has fewer straights, and the ace is
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -145,69 +145,75 @@ def _rank_code(rank: int) -> int:
 
 @lru_cache(maxsize=1)
 def tables() -> Tables:
-    """The evaluator's tables, built at the first use (some hundredths of a second)."""
-    multisets = {n: _multisets(n) for n in _SIZES}
-    codes = np.array([_rank_code(rank) for rank in range(len(RANKS))], dtype=np.int64)
-    place = _places()
-    start = np.zeros((len(_SIZES), 5 ** (len(RANKS) - _LOW)), dtype=np.int32)
-    order: dict[int, Ints] = {}
+    """The evaluator's tables, built at the first use (a hundredth of a second)."""
+    high_cards, low_cards = _cards_of(len(RANKS) - _LOW), _cards_of(_LOW)
+    lows = np.argsort(low_cards, kind="stable")  # the codes of low halves by number of cards
+    many = np.bincount(low_cards)
+    first = np.cumsum(many) - many
+    place = np.empty(len(lows), dtype=np.int32)
+    place[lows] = np.arange(len(lows)) - np.repeat(first, many)
+    start = np.zeros((len(_SIZES), len(high_cards)), dtype=np.int32)
+    highs: dict[int, Ints] = {}  # of the multisets of n ranks, in their order
+    codes: dict[int, Ints] = {}
     base = 0
     for row, n in enumerate(_SIZES):
-        code = codes[multisets[n]].sum(1)
-        high = code >> LOW_BITS
-        size = np.bincount(high, minlength=start.shape[1])
+        left = n - high_cards.astype(np.int64)
+        size = np.where(left >= 0, many[left], 0)
         start[row] = base + np.cumsum(size) - size
-        order[n] = start[row][high] + place[code & ((1 << LOW_BITS) - 1)]
-        base += len(code)
+        highs[n] = np.repeat(np.arange(len(size)), size)
+        inside = np.arange(len(highs[n])) + base - start[row][highs[n]]
+        codes[n] = lows[first[left[highs[n]]] + inside]
+        base += len(inside)
 
-    bits = np.arange(1 << SUIT_BITS)
-    held = bits[:, None] >> np.arange(SUIT_BITS) & 1  # [flush, rank]
+    bits = np.arange(1 << SUIT_BITS, dtype=np.int32)
+    held = bits[:, None] >> np.arange(SUIT_BITS, dtype=np.int32) & 1  # [flush, rank]
     cards = held.sum(1)
     five = cards == 5
-    many = (multisets[5][:, :, None] == np.arange(len(RANKS))).sum(1)  # [multiset, rank]
-    plain_keys = _strengths(many, flush=False)
+    digits = [*_digits(codes[5], _LOW), *_digits(highs[5], len(RANKS) - _LOW)]
+    plain_keys = _strengths(np.stack(digits, axis=1).astype(np.int32), flush=False)
     flush_keys = _strengths(held[five], flush=True)
-    ladder = np.unique(np.concatenate([plain_keys, flush_keys]))
+    ladder = np.sort(np.concatenate([plain_keys, flush_keys]))
+    ladder = ladder[np.append(True, ladder[1:] != ladder[:-1])]
 
     plain = np.full(base, -1, dtype=np.int16)
-    plain[order[5]] = np.searchsorted(ladder, plain_keys)
-    for row, n in enumerate(_SIZES[1:]):  # the best of n cards is the best of any n - 1 of them
-        code = codes[multisets[n]].sum(1)
-        for dropped in range(n):
-            less = code - codes[multisets[n][:, dropped]]
-            index = start[row][less >> LOW_BITS] + place[less & ((1 << LOW_BITS) - 1)]
-            plain[order[n]] = np.maximum(plain[order[n]], plain[index])
+    plain[: len(plain_keys)] = np.searchsorted(ladder, plain_keys)
+    for row, n in enumerate(_SIZES[:-1]):  # the best of n + 1 cards is the best of any n of them
+        own = plain[start[row][highs[n]] + place[codes[n]]]
+        digits = [*_digits(codes[n], _LOW), *_digits(highs[n], len(RANKS) - _LOW)]
+        for rank, digit in enumerate(digits):
+            fewer = np.flatnonzero(digit < 4)  # than four of this rank
+            high, low = highs[n][fewer], codes[n][fewer]
+            if rank < _LOW:
+                low += 5**rank
+            else:
+                high += 5 ** (rank - _LOW)
+            more = start[row + 1][high] + place[low]
+            plain[more] = np.maximum(plain[more], own[fewer])
 
     flush = np.full(1 << SUIT_BITS, -1, dtype=np.int16)
     flush[five] = np.searchsorted(ladder, flush_keys)
     for n in _SIZES[1:]:
+        some = bits[cards == n]
         for i in range(SUIT_BITS):
-            more = bits[(cards == n) & (held[:, i] == 1)]
+            more = some[some >> i & 1 == 1]
             flush[more] = np.maximum(flush[more], flush[more & ~(1 << i)])
     return Tables(plain, start, place, flush)
 
 
-def _multisets(n: int) -> Ints:
-    """The multisets of n ranks with at most four of each: [multiset, n], sorted within each."""
-    ranks: Ints = np.arange(len(RANKS))[:, None]
-    for _ in range(n - 1):  # every rank from the last one on is appended
-        more = len(RANKS) - ranks[:, -1]
-        first = np.repeat(np.cumsum(more) - more, more)
-        ranks = np.repeat(ranks, more, axis=0)
-        ranks = np.column_stack([ranks, ranks[:, -1] + np.arange(len(ranks)) - first])
-    fair: Ints = ranks[(ranks[:, 4:] != ranks[:, :-4]).all(1)]
-    return fair
+def _cards_of(ranks: int) -> npt.NDArray[np.int8]:
+    """How many cards each code of a half has: the sum of its base-5 digits, [5 ** ranks]."""
+    cards = np.zeros(1, dtype=np.int8)
+    for _ in range(ranks):
+        cards = (np.arange(5, dtype=np.int8)[:, None] + cards).ravel()
+    return cards
 
 
-def _places() -> npt.NDArray[np.int32]:
-    """For each code of a low half, how many smaller codes have as many cards: [5 ** 7]."""
-    code = np.arange(5**_LOW)
-    cards = sum(code // 5**digit % 5 for digit in range(_LOW))
-    place = np.zeros(len(code), dtype=np.int32)
-    for n in range(_SIZES[-1] + 1):
-        same = np.flatnonzero(cards == n)
-        place[same] = np.arange(len(same))
-    return place
+def _digits(codes: Ints, ranks: int) -> Iterator[Ints]:
+    """The base-5 digits of a half's codes, the lowest first."""
+    for _ in range(ranks):
+        shorter = codes // 5
+        yield codes - 5 * shorter
+        codes = shorter
 
 
 def _strengths(many: Ints, *, flush: bool) -> Ints:
@@ -217,10 +223,12 @@ def _strengths(many: Ints, *, flush: bool) -> Ints:
     are held most often come first.
     """
     base = len(RANKS)
-    groups = (many * base + np.arange(base)) * (many > 0)
-    count, rank = np.divmod(-np.sort(-groups, axis=1)[:, :5], base)
+    groups = (many * base + np.arange(base, dtype=many.dtype)) * (many > 0)
+    ordered = np.sort(groups, axis=1)[:, :-6:-1]
+    count = ordered // base
+    rank = ordered - base * count
     category = np.array(_CATEGORIES)[(count * count).sum(1) // 2] + 5 * flush
-    decide = rank @ base ** np.arange(4, -1, -1)
+    decide = rank.astype(np.int64) @ base ** np.arange(4, -1, -1)
     wheel = (many[:, _WHEEL] == 1).all(1)
     straight = wheel | ((count[:, 0] == 1) & (rank[:, 0] - rank[:, 4] == 4))
     category[straight] = 8 if flush else 4

@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from operator import methodcaller
-from random import Random
 from typing import TYPE_CHECKING, Any, Self
 
 from subgame.errors import SubgameError
@@ -35,6 +34,8 @@ from subgame.games.holdem.sizes import STREETS, moves
 from subgame.lazy import np
 
 if TYPE_CHECKING:
+    from random import Random
+
     import numpy.typing as npt
 
     Floats = npt.NDArray[np.float64]

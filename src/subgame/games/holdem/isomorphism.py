@@ -248,12 +248,14 @@ def _exchangeable(
     ranges: Iterable[npt.NDArray[np.float64]],
 ) -> bool:
     """Whether every two cards of one rank and these suits, off the board, can change places."""
-    for at in range(0, deck.size, deck.num_suits):
-        if there[at + one] or there[at + other]:
-            continue
-        cards = np.arange(deck.size)
-        cards[[at + one, at + other]] = at + other, at + one
-        hands = deck.hand_table[cards[deck.hands[:, 0]], cards[deck.hands[:, 1]]]
-        if any((weights[hands] != weights).any() for weights in ranges):
+    first = np.arange(0, deck.size, deck.num_suits)
+    first = first[~there[first + one] & ~there[first + other]]
+    rows = np.arange(len(first))
+    for weights in ranges:
+        with_card = weights[deck.hand_table]  # [card, card] the weight of the hand
+        same = with_card[first + one] == with_card[first + other]
+        for suit in (one, other):  # both cards, or one of them twice
+            same[rows, first + suit] = True
+        if not same.all():
             return False
     return True

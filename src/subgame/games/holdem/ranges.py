@@ -296,6 +296,30 @@ def class_hands(high: int, low: int, kind: str, deck: Deck = DECK) -> npt.NDArra
     return deck.hand_index(high * n + a[chosen], low * n + b[chosen])
 
 
+@lru_cache(maxsize=8)
+def class_numbers(deck: Deck) -> npt.NDArray[np.int64]:
+    """[hand] where its class is in the grid: ``row * number of ranks + column``, as ranks."""
+    rank, suit = np.divmod(deck.hands.T, deck.num_suits)
+    low, high = rank
+    row, column = np.where(suit[0] == suit[1], (high, low), (low, high))
+    found: npt.NDArray[np.int64] = row * deck.num_ranks + column
+    return found
+
+
+@lru_cache(maxsize=8)
+def class_names(deck: Deck) -> list[str]:
+    """The names of the classes in the order of `class_numbers`."""
+    ranks = range(deck.num_ranks)
+    return [_class_name(deck, row, column) for row in ranks for column in ranks]
+
+
+def _class_name(deck: Deck, row: int, column: int) -> str:
+    high, low = max(row, column), min(row, column)
+    return (
+        deck.ranks[high] + deck.ranks[low] + ("s" if row > column else "o" if row < column else "")
+    )
+
+
 def class_at(deck: Deck, row: int, column: int) -> tuple[str, npt.NDArray[np.int64]]:
     """The name and the hands of the class in a row and a column of the grid, given as ranks.
 
@@ -304,8 +328,7 @@ def class_at(deck: Deck, row: int, column: int) -> tuple[str, npt.NDArray[np.int
     """
     high, low = max(row, column), min(row, column)
     kind = "p" if high == low else "s" if row > column else "o"
-    name = deck.ranks[high] + deck.ranks[low] + kind.replace("p", "")
-    return name, class_hands(high, low, kind, deck)
+    return _class_name(deck, row, column), class_hands(high, low, kind, deck)
 
 
 def _format(weights: npt.NDArray[np.float64], deck: Deck) -> str:

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.engines.arrays import Array
 from subgame.games.holdem.game import BOARD_CARDS
-from subgame.games.holdem.rules import Betting
-from subgame.refine.mappings import ActionMapping, heard
 from subgame.tree.betting_arrays import FOLD, SHOWN, BettingArrays
 
 Floats = NDArray[np.float64]
@@ -149,31 +147,6 @@ def by_pair(theirs: Array, ours: Array, folds: int, ahead: Array) -> Array:
     paid = (theirs[..., folds:] @ ours[:, folds:].T) * ahead
     paid += theirs[..., :folds] @ ours[:, :folds].T
     return paid
-
-
-def in_mind(
-    blueprint: StoredBlueprint, real: Betting, leaf: Betting, mind: Betting, how: ActionMapping
-) -> dict[Betting, float]:
-    """The blueprint's bettings that stand for a leaf below the real betting, with their shares.
-
-    `mind` stands for the real betting; each action is taken for what the blueprint knows. It is
-    empty where the blueprint knows nothing like it, and where its hand is over.
-    """
-    found = {mind: 1.0}
-    for action in leaf.history[len(real.history) :]:
-        if action == "/":
-            continue
-        after = dict[Betting, float]()
-        for here, share in found.items():
-            if here.is_over or (here.player, here.street) != (real.player, real.street):
-                continue
-            actions = blueprint.tree.actions(blueprint.decision(here))
-            taken = heard([here.bet(each) for each in actions], real.bet(action), how)
-            for k, part in taken.items():
-                child = here.child(actions[k])
-                after[child] = after.get(child, 0.0) + share * part
-        found, real = after, real.child(action)
-    return {each: w for each, w in found.items() if not each.is_over and each.street == leaf.street}
 
 
 def _walk(tree: BettingArrays, first: int) -> tuple[tuple[_Side, _Side], list[_End]]:

@@ -31,6 +31,7 @@ from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
 from subgame.play.hunl.below import CHOICES
 from subgame.play.hunl.preflop_values import digest, leaves_of
+from subgame.play.hunl.street import BucketValues, LimitedStreet
 from subgame.tree.files import check_finite, read_tensors, write_tensors
 from subgame.tree.ranges.betting_tree import grow_street
 
@@ -263,3 +264,27 @@ class FlopNetwork:
                 "subgame train makes it."
             )
         return cls.load(path, blueprint)
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkValues:
+    """Values of the leaves of a flop by a network; see `street.LeafEvaluator`.
+
+    A real bet is not taken for another one.
+    """
+
+    at: LimitedStreet
+    network: FlopNetwork
+    choices: int = CHOICES
+
+    def knows(self, leaf: int) -> bool:
+        return True
+
+    def values(self, leaves: Sequence[int], until: float | None) -> BucketValues:
+        o, buckets = self.at.opponent, self.at.buckets
+        held = buckets[o], buckets[1 - o]
+        asked = [self.at.street.leaves[l] for l in leaves]
+        if not asked:
+            return BucketValues(np.zeros((self.choices, 0, *map(len, held)), np.float32), 0)
+        table = self.network.values(self.at.reached.board, asked, o, held)
+        return BucketValues(table[: self.choices], 0)

@@ -13,22 +13,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.blueprints.follow import FollowedBetting
 from subgame.engines.street import LeafTable, StreetEngine
 from subgame.games.holdem.rules import Betting
-from subgame.play.hunl.below import in_mind
+from subgame.games.holdem.translation import mapping
 from subgame.play.hunl.preflop_values import PreflopValues
-from subgame.play.hunl.rollouts import SCHEDULE, StreetPlan, planned
-from subgame.refine.mappings import mapping
-from subgame.refine.ranges.reached import ReachedRanges
+from subgame.play.hunl.street import SCHEDULE, LimitedStreet, StreetPlan, planned
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits
-from subgame.tree.ranges.betting_tree import grow_street
 
 Floats = NDArray[np.float64]
 
 
-HEARD = mapping("pseudo-harmonic")
+SPREAD = mapping("pseudo-harmonic")
 """How much of a blueprint's leaf is in a real one between two of them."""
 
 
@@ -73,30 +71,26 @@ class _Classes:
 
 def solve_before_flop(
     table: PreflopValues,
-    reached: ReachedRanges,
-    mind: Betting,
-    player: int,
+    at: LimitedStreet,
     limits: Limits,
     choices: int | None = None,
 ) -> StreetPlan:
-    """Solve the rest of the betting before the flop for `player`, with both players' ranges.
+    """Solve the rest of the betting before the flop, with both players' ranges.
 
-    See `subgame.play.hunl.rollouts.solve_street`. The opponent has the first few `choices` of
+    See `subgame.play.hunl.street.solve_street`. The opponent has the first few `choices` of
     the table, or all of them. A leaf between two of the blueprint's has the mean of their values,
     in pots (2018, Sec. 6.1).
     """
     until = None if limits.seconds is None else time.perf_counter() + limits.seconds
-    street = grow_street(reached.game, reached.betting)
-    values = np.stack(
-        [_leaf(table, reached.betting, leaf, mind, 1 - player) for leaf in street.leaves], axis=1
-    )[:choices]
+    street, o = at.street, at.opponent
+    values = np.stack([_leaf(table, at.hand, leaf, o) for leaf in street.leaves], axis=1)[:choices]
     on = StreetEngine(
         _Classes(table.pairs),
         street,
-        LeafTable((values * table.pairs).astype(np.float32), 1 - player),
+        LeafTable((values * table.pairs).astype(np.float32), o),
     )
     first = np.unique(table.classes, return_index=True)[1]
-    one, two = (reach[None, first] for reach in reached.reach)
+    one, two = (reach[None, first] for reach in at.reached.reach)
     schedule, most = parse(SCHEDULE), limits.iterations or ITERATIONS
     cfr, done = Cfr(on, reach=(one, two)), 0
     while done < most and (done == 0 or until is None or time.perf_counter() < until):
@@ -104,14 +98,14 @@ def solve_before_flop(
         cfr.advance(schedule.discounts(done + 1, count + 1), done + 1)
         done += count
     played = [on.behaviour(p, cfr.pair[p].average) for p in (0, 1)]
-    rows = planned(street, on, played, lambda p, each: np.ascontiguousarray(each[table.classes]))
+    rows = planned(street, on, played, lambda p, sigma: np.ascontiguousarray(sigma[table.classes]))
     return StreetPlan(rows, table.boards, done)
 
 
-def _leaf(table: PreflopValues, real: Betting, leaf: Betting, mind: Betting, o: int) -> Floats:
+def _leaf(table: PreflopValues, hand: FollowedBetting, leaf: Betting, o: int) -> Floats:
     """[k, their class, our class] what the opponent wins at a leaf, in chips."""
-    known = {} if leaf.is_over else in_mind(table.blueprint, real, leaf, mind, HEARD)
-    shares = {str(each): share for each, share in known.items()}
+    standing = hand.standing_for(leaf, table.blueprint.actions, SPREAD)
+    shares = {str(abstract): share for abstract, share in standing.items()}
     total = sum(shares.values())
     if total <= 0:  # all-in, or nothing that the blueprint knows: both check
         return np.repeat(float(leaf.at_stake) * table.equity[None], table.choices, axis=0)

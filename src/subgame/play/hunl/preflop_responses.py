@@ -22,9 +22,9 @@ from subgame.errors import ArgumentError
 from subgame.play.hunl.below import Continuation
 from subgame.play.hunl.preflop import solve_before_flop
 from subgame.play.hunl.preflop_values import PreflopSums, PreflopValues, Progress, draw, trainer_of
+from subgame.play.hunl.street import LimitedStreet
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.solver import Limits
-from subgame.tree.ranges.betting_tree import grow_street
 
 RESPONSES = 9
 """With the blueprint, ten continuations, as the paper has."""
@@ -150,14 +150,15 @@ class PreflopLearning:
     def _following(self, table: PreflopValues, player: int) -> Table:
         """The blueprint after a player's solution of the round before the flop."""
         start = ReachedRanges.start(self.blueprint.game)
-        plan = solve_before_flop(table, start, start.betting, player, Limits(SOLVED))
+        limited = LimitedStreet(table.blueprint, start, start.betting, player)
+        plan = solve_before_flop(table, limited, Limits(SOLVED))
         out, first = self.plain * 1, np.unique(table.classes, return_index=True)[1]
-        rows, street = self.trainer.engine.street(out, 0), grow_street(start.game, start.betting)
-        for state in itertools.chain(*street.states):
+        rows = self.trainer.engine.street(out, 0)
+        for state in itertools.chain(*limited.street.states):
             d, here = self.blueprint.decision(state), plan.rows[state.history]
             assert self.blueprint.tree.actions(d) == here.actions
             at, new = int(self.blueprint.tree.row[d]), here.probabilities[first].T
-            rows[at : at + len(new), : len(first)] = self.trainer._put(new)
+            rows[at : at + len(new), : len(first)] = self.trainer.put(new)
         return out
 
     def stored(self, table: Table) -> StoredBlueprint:

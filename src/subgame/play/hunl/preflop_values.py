@@ -315,7 +315,7 @@ class PreflopSums:
         trainer: Trainer | None = None,
     ) -> None:
         self.blueprint, self.continuations = blueprint, continuations
-        self.put: Callable[[Any], Array] = np.asarray if trainer is None else trainer._put
+        self.put: Callable[[Any], Array] = np.asarray if trainer is None else trainer.put
         self.leaves, self.boards = leaves_of(blueprint), 0
         classes = classes_of(blueprint)
         n = int(classes.max()) + 1

@@ -8,7 +8,7 @@ off-tree bets. Arrays of a street are ``[row, board, hand]``; see `engines.contr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -21,7 +21,7 @@ from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.holdem.rules import Betting
 from subgame.refine.answers import Answer, Method
-from subgame.refine.behind import GadgetRun, Technique, left
+from subgame.refine.behind import GadgetRun, Technique, left, solve_behind
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.payoffs import received_gift, reliable
 from subgame.refine.ranges.gifts import carried_gifts, rows
@@ -172,7 +172,12 @@ class RangeExpansion:
             added = {k: spot.action for k, spot in enumerate(spots)}
             streets = grow(game, [spot.before for spot in spots], added)
         stage = part.run.stage(streets)
-        solved, run = self._solved(stage, inputs)
+        solved, run = solve_behind(
+            self.how.gadget,
+            inputs,
+            partial(self._behind, stage),
+            lambda result: left(stage, result[0], inputs),
+        )
         theirs = (inputs.weight > 0).astype(np.float64)
         if self.method == "expensive":
             theirs = self._taken(stage, streets[0], spots, solved[o], inputs.opponent_reach)
@@ -184,7 +189,7 @@ class RangeExpansion:
         reach = [flat(each) for each in (inputs.our_reach, theirs)]
         entering = (reach[0], reach[1]) if p == 0 else (reach[1], reach[0])
         found = _Part(stage, after, solved, entering, carried, part.depth + 1)
-        values, wide, tree = left(stage, inputs, solved), inputs.weight.shape[2], self.small.tree
+        values, wide, tree = left(stage, solved, inputs), inputs.weight.shape[2], self.small.tree
         top = len(tree.streets) - len(part.streets) + s
         most = self._most(top, wide)
         infoset = partial(_infoset, tree.units, tree.units.first[top], o, wide)
@@ -205,27 +210,13 @@ class RangeExpansion:
         ]
         return found, answers
 
-    def _solved(self, stage: RangeEngine, inputs: GadgetInputs) -> tuple[Pair, tuple[int, str]]:
-        """Both players' strategies behind the gadget; how many iterations, and why it stopped."""
-        *before, last = self.how.gadget.stages
-        for gadget in before:
-            first, _ = self._behind(stage, inputs, gadget)
-            inputs = inputs.raised(left(stage, inputs, first))
-        return self._behind(stage, inputs, last)
-
     def _behind(
-        self, stage: RangeEngine, inputs: GadgetInputs, gadget: Gadget
+        self, stage: RangeEngine, gadget: Gadget, inputs: GadgetInputs
     ) -> tuple[Pair, tuple[int, str]]:
-        """`_solved` for a gadget of one stage."""
-        # Only the shape of our range matters; kernels like numbers near one.
-        size = np.maximum(inputs.our_reach.max(2, keepdims=True), 1e-100)
-        theirs = inputs.opponent_reach
+        """Both players' strategies behind a gadget; how many iterations, and why it stopped."""
+        scaled = inputs.near_one()
         if gadget.entry == "blueprint":
-            # Where the blueprint never comes, every root infoset is taken to be as likely.
-            never = (theirs * (inputs.weight > 0)).sum(2, keepdims=True) <= 0
-            theirs = np.where(never, 1.0, theirs)
-        ours, weight = inputs.our_reach / size, inputs.weight / size
-        scaled = replace(inputs, our_reach=ours, opponent_reach=theirs, weight=weight)
+            scaled = scaled.reached()
         scaled = scaled.mapped(flat, flat)
         run = GadgetRun(stage.tree, cast(Schedule, self.how.schedule), gadget, scaled, on=stage)
         # A batch is large, so nothing is measured that nobody asked for.

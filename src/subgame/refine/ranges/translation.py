@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.blueprints.follow import AbstractDecision, FollowedBetting
 from subgame.engines.arrays import Floats, as_numpy
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.holdem.rules import Bet, Betting
-from subgame.refine.mappings import ActionMapping, answer, heard
+from subgame.games.holdem.translation import ActionMapping, answer
 from subgame.tree.ranges.betting_tree import LANES, decisions
 from subgame.tree.ranges.merging import Unmerged, unmerged
 from subgame.tree.ranges.tree import RangeTree, range_tree
@@ -80,16 +82,15 @@ class _Translator:
             return
         belief = self._caught_up(state, belief)
         names = self.real.holdem.actions(state)
-        bets = [state.bet(name) for name in names]
         own = state.player == self.p
-        branches = (self._act if own else self._hear)(state, bets, belief)
+        branches = (self._act if own else self._translate)(state, names, belief)
         for name, branch in zip(names, branches, strict=True):
             self._visit(state.child(name), branch)
 
     def _caught_up(self, state: Betting, belief: Belief) -> Belief:
-        """The belief once the next cards are dealt: a round that is open in mind ends with a call.
+        """The belief once the next cards are dealt: a call ends an abstract round that is open.
 
-        Only the opponent can be left to act there: we meant to raise where nobody really can.
+        Only the opponent can be left to act there: we raised where nobody really can.
         """
         out: Belief = {}
         for (line, row), share in belief.items():
@@ -98,37 +99,41 @@ class _Translator:
             out[line, row] = out.get((line, row), 0.0) + share
         return out
 
-    def _on_turn(self, line: Betting, state: Betting) -> bool:
-        """Whether the hand in mind waits for the player who really acts."""
-        return not line.is_over and line.street == state.street and line.player == state.player
+    def _here(self, line: Betting, state: Betting) -> AbstractDecision | None:
+        """The decision of the smaller game that stands for the real one; None if none does."""
+        waiting = FollowedBetting(state, line).waiting
+        return None if waiting is None else AbstractDecision(waiting, self.game.actions(waiting))
 
-    def _hear(self, state: Betting, bets: list[Bet | None], belief: Belief) -> list[Belief]:
+    def _translate(self, state: Betting, names: Sequence[str], belief: Belief) -> list[Belief]:
         """What the opponent's actions are taken for."""
-        out: list[Belief] = [{} for _ in bets]
+        out: list[Belief] = [{} for _ in names]
         for (line, row), share in belief.items():
-            names = self.game.actions(line) if self._on_turn(line, state) else ()
-            sizes = [line.bet(name) for name in names]
-            for k, said in enumerate(bets):
-                taken = heard(sizes, said, self.how) if names else {-1: 1.0}
-                for mine, part in taken.items():
-                    after = line.child(names[mine]) if names else line
+            here = self._here(line, state)
+            for k, name in enumerate(names):
+                if here is None:
+                    branches = {line: 1.0}
+                else:
+                    shares = here.translated(state, name, self.how)
+                    branches = {here.child(i): part for i, part in shares.items()}
+                for after, part in branches.items():
                     out[k][after, row] = out[k].get((after, row), 0.0) + share * part
         return out
 
-    def _act(self, state: Betting, bets: list[Bet | None], belief: Belief) -> list[Belief]:
+    def _act(self, state: Betting, names: Sequence[str], belief: Belief) -> list[Belief]:
         """What the translating player does, written down; and what follows."""
+        bets = [state.bet(name) for name in names]
         out: list[Belief] = [{} for _ in bets]
         s, j = self.places[state.history]
         first = (0, 0)
         weight = np.zeros((len(bets), *self._at(first, s).shape))
         for (line, row), share in belief.items():
             moves = [(answer(Bet(0), bets), line, row)]
-            if self._on_turn(line, state):
+            if (here := self._here(line, state)) is not None:
                 street, k = self.known[line.history]
-                start, names = self.streets[street].first[self.p][k], self.game.actions(line)
+                start = self.streets[street].first[self.p][k]
                 moves = [
-                    (answer(line.bet(name), bets), line.child(name), (street, start + a))
-                    for a, name in enumerate(names)
+                    (answer(bet, bets), here.child(a), (street, start + a))
+                    for a, bet in enumerate(here.bets)
                 ]
             for real, after, taken in moves:
                 weight[real] += share * self._at(taken, s)

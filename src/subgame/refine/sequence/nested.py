@@ -209,7 +209,7 @@ class Expansion:
             infosets=tuple(home.names[i] for i in infosets),
             weight=inputs.weight,
             cbv=inputs.cbv,
-            values=left(engine(tree, device=self.device), inputs, sigma),
+            values=left(engine(tree, device=self.device), sigma, inputs),
             iterations=found.result.iterations,
             stopped=found.result.stopped,
         )
@@ -224,12 +224,11 @@ class Expansion:
         return GadgetInputs(
             opponent=o,
             our_reach=ours,
-            # Where the blueprint never comes, every root infoset is taken to be as likely.
-            opponent_reach=theirs if (theirs > 0).any() else np.ones(len(theirs)),
+            opponent_reach=theirs,
             weight=weight,
             alternative=cbv + given,
             cbv=cbv,
-        )
+        ).reached()
 
     def _cut(self, game: Game, top: NDArray[np.int64], name: str) -> SequenceSubgame:
         """The subgame below histories of the larger tree, continued by another game's rules."""

@@ -65,5 +65,5 @@ def program(
     found = maximin(f"'{subgame.name}' ({kind.upper()})", made, objective, (least, most))
     run = engine(subgame.tree)
     sigma = run.behaviour(1 - o, np.maximum(found.x[:size], 0))
-    values = left(run, inputs, (sigma, sigma))
+    values = left(run, (sigma, sigma), inputs)
     return Programme(sigma, float(found.fun) * (-1 if kind == "lp3" else 1), values)

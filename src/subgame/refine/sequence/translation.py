@@ -10,7 +10,7 @@ from subgame.engines.arrays import Floats
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE
 from subgame.games.holdem.rules import Bet
-from subgame.refine.mappings import ActionMapping, answer, heard
+from subgame.games.holdem.translation import ActionMapping, answer, translated
 from subgame.tree.public_tree import PublicTree, Side
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 from subgame.tree.sequence.walk import Histories
@@ -59,14 +59,14 @@ class _Lines:
 
 
 Belief = dict[int, float]
-"""Where the hand in mind may be: history of the smaller game -> how likely the translating player
-alone (the mapping's coin flips, own choices) brings it there, given what the others did."""
+"""Where the hand of the smaller game may be: its history -> how likely the translating player alone
+(the mapping's coin flips, own choices) brings it there, after what the others did."""
 
 
 def translate_histories(tree: SequenceTree, strategy: Strategy, how: ActionMapping) -> list[Floats]:
     """Both players' weights over a sequence tree; see `translate`."""
     ours, real = _Lines(strategy.tree), _Lines(tree)
-    return [_Mind(strategy, ours, how, p).weights(real, tree.players[p]) for p in (0, 1)]
+    return [_Translator(strategy, ours, how, p).weights(real, tree.players[p]) for p in (0, 1)]
 
 
 def _places(side: Side) -> list[int]:
@@ -75,7 +75,7 @@ def _places(side: Side) -> list[int]:
     return numbers
 
 
-class _Mind:
+class _Translator:
     """Player `p` with a strategy of the smaller game, following a hand of it."""
 
     def __init__(self, strategy: Strategy, ours: _Lines, how: ActionMapping, p: int) -> None:
@@ -116,30 +116,33 @@ class _Mind:
         out: list[Belief] = [{} for _ in bets]
         for place, weight in belief.items():
             turn, steps = self.ours.player[place] == player, self.steps[place]
-            if not turn:  # a player who acts checks and calls; others are not heard
+            if not turn:  # the player checks and calls; the opponent changes nothing
                 acts = [answer(Bet(0), bets)] if player == self.p else range(len(bets))
                 moves = [(k, place, 1.0) for k in acts]
             elif player == self.p:
                 moves = self._chosen(place, bets)
             else:
                 known = self.ours.bets(place)
-                taken = [(k, heard(known, said, self.how)) for k, said in enumerate(bets)]
-                moves = [(k, steps[i], share) for k, found in taken for i, share in found.items()]
+                moves = [
+                    (k, steps[i], share)
+                    for k, bet in enumerate(bets)
+                    for i, share in translated(known, bet, self.how).items()
+                ]
             for k, after, share in moves:
                 out[k][after] = out[k].get(after, 0.0) + weight * share
         return out
 
     def _chosen(self, place: int, bets: list[Bet | None]) -> list[tuple[int, int, float]]:
         """(real action, place afterwards, probability) of each choice of the smaller strategy."""
-        sigma, meant = self.sigma[self.ours.infoset[place]], self.ours.bets(place)
+        sigma, ours = self.sigma[self.ours.infoset[place]], self.ours.bets(place)
         return [
-            (answer(meant[mine], bets), self.steps[place][mine], share)
+            (answer(ours[mine], bets), self.steps[place][mine], share)
             for mine, share in enumerate(sigma)
             if share > 0
         ]
 
     def dealt(self, belief: Belief, outcome: str) -> Belief:
-        """The belief after chance's move; a hand that is over in mind stays where it is."""
+        """The belief after chance's move; a hand of the smaller game that is over stays."""
         out: Belief = {}
         for place, weight in belief.items():
             while self.ours.player[place] >= 0:

@@ -363,7 +363,7 @@ def _refine_one(
         cbv=inputs.cbv,
         gifts=gifts,
         alternatives=inputs.alternative,
-        values=left(engine(subgame.tree, device=trunk.device), inputs, played),
+        values=left(engine(subgame.tree, device=trunk.device), played, inputs),
         gap=2 * float(result.exploitability) if result and how.gadget.is_finite else None,
         iterations=result.iterations if result else 0,
         seconds=result.seconds if result else 0.0,

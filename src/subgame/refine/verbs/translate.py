@@ -1,24 +1,24 @@
 """Action translation: playing a strategy of a smaller game against bets that only a larger one has.
 
-Ganzfried & Sandholm 2013 (see `mappings`). A bet of the opponent is taken for one that our game
-knows; then we do what our strategy says there.
+Ganzfried & Sandholm 2013 (see `subgame.games.holdem.translation`). A bet of the opponent is taken
+for one that our game knows; then we do what our strategy says there.
 
-The translating player follows a hand of the *smaller* game in mind. Its pot drifts away from the
-real one, so both sides are compared by fractions of their own pots:
+The translating player follows a hand of the *smaller* game. Its pot drifts away from the real one,
+so both sides are compared by fractions of their own pots:
 
 * a check or call is a bet of 0; all-in is taken for all-in; what lies beyond the sizes we know is
   taken for the last of them;
 * our own bets are made in the same fraction of the real pot: the nearest there is, all-in for
   all-in, a call where nobody can raise any more;
-* where the hand in mind does not wait for the player who really acts (a raise taken for a call has
-  ended the round there; an all-in that was none is called), the player checks and calls;
-* where the next cards are dealt while the round in mind is still open (we meant to raise where
-  nobody really can any more), the opponent is taken to call there.
+* where the abstract betting does not wait for the player who really acts (a raise taken for a call
+  has ended the round there; an all-in that was none is called), the player checks and calls;
+* where the next cards are dealt while the abstract round is still open (we raised where nobody
+  really can any more), the opponent is taken to call there.
 """
 
 from __future__ import annotations
 
-from subgame.refine.mappings import ActionMapping, mapping
+from subgame.games.holdem.translation import ActionMapping, mapping
 from subgame.refine.ranges.translation import translate_ranges
 from subgame.refine.sequence.translation import translate_histories
 from subgame.refine.verbs.kinds import by_kind

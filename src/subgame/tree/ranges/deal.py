@@ -79,7 +79,7 @@ class Cards(NamedTuple):
 
     def stand(self, p: int) -> Ints:
         """The hands that represent player `p`'s hands."""
-        return np.unique(self.first[self.kept[p]])
+        return np.flatnonzero(np.bincount(self.first[self.kept[p]]))
 
 
 def dealt_first(
@@ -105,9 +105,8 @@ def left_alone(deck: Deck, symmetries: Ints, same: Ints) -> Ints:
 
     The other permutations add nothing: merging the hands has used them already.
     """
-    suits = np.unique(
-        np.flatnonzero(np.bincount(same, minlength=deck.size)[same] > 1) % deck.num_suits
-    )
+    merged = np.flatnonzero(np.bincount(same, minlength=deck.size)[same] > 1)
+    suits = np.flatnonzero(np.bincount(merged % deck.num_suits))
     still: Ints = symmetries[(suit_permutations(deck)[symmetries][:, suits] == suits).all(1)]
     return still
 

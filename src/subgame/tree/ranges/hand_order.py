@@ -147,7 +147,7 @@ class _Batch:
         self.count = len(boards.cards)
         kept = [cards.stand(p) for p in (0, 1)]
         self.alike = np.array_equal(kept[0], kept[1])
-        anyone = np.union1d(kept[0], kept[1])
+        anyone = np.flatnonzero(np.bincount(np.concatenate(kept)))
         # Ranks are all equal before the last street; blocked hands have -1.
         shown = boards.cards
         ranks = rank_hands(shown, deck) if last else -deck.blocked(shown).astype(np.int16)

@@ -1,4 +1,4 @@
-"""Action mappings: what a bet is taken for that a smaller game does not know.
+"""Action translation: what a bet is taken for that a smaller game does not know.
 
 Ganzfried & Sandholm 2013, "Action translation in extensive-form games with large action spaces:
 axioms, paradoxes, and the pseudo-harmonic mapping". A bet x of the opponent between the sizes
@@ -9,12 +9,19 @@ and for B otherwise.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from subgame.errors import SubgameError, did_you_mean
-from subgame.games.holdem.rules import Bet
+from subgame.games.holdem.rules import Bet, Betting
+from subgame.lazy import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
 
 TINY = 1e-9
 """Sizes closer than this are equal."""
@@ -105,27 +112,76 @@ def mapping(name: str | ActionMapping) -> ActionMapping:
     return MAPPINGS[name]
 
 
-def heard(bets: list[Bet | None], said: Bet | None, how: ActionMapping) -> dict[int, float]:
-    """What an opponent's action is taken for: number of ours -> probability."""
-    if said is None:
-        return {k: 1.0 for k, bet in enumerate(bets) if bet is None}
-    if said.all_in:
-        ours = [k for k, bet in enumerate(bets) if bet is not None and bet.all_in]
-        if ours:
-            return {ours[0]: 1.0}
-    known = sorted((bet.fraction, k) for k, bet in enumerate(bets) if bet is not None)
-    found = how.spread([size for size, _ in known], said.fraction)
-    return {known[i][1]: share for i, share in found}
+def translated(bets: Sequence[Bet | None], bet: Bet | None, how: ActionMapping) -> dict[int, float]:
+    """What an action of the opponent is taken for: the number of ours -> its probability.
+
+    `bets` are the sizes of our actions, None for a fold. It is empty for a fold that we do not
+    know.
+    """
+    if bet is None:
+        return {k: 1.0 for k, ours in enumerate(bets) if ours is None}
+    if bet.all_in:
+        all_in = [k for k, ours in enumerate(bets) if ours is not None and ours.all_in]
+        if all_in:
+            return {all_in[0]: 1.0}
+    known = sorted((ours.fraction, k) for k, ours in enumerate(bets) if ours is not None)
+    spread = how.spread([size for size, _ in known], bet.fraction)
+    return {known[i][1]: share for i, share in spread}
 
 
-def answer(meant: Bet | None, bets: list[Bet | None]) -> int:
-    """Which of the real actions does what we mean to do in the smaller game."""
-    passive = next(k for k, bet in enumerate(bets) if bet is not None and bet.fraction == 0)
-    if meant is None:
-        return next((k for k, bet in enumerate(bets) if bet is None), passive)
-    raises = [(k, bet) for k, bet in enumerate(bets) if bet is not None and bet.fraction > 0]
-    if meant.fraction == 0 or not raises:
+def answer(bet: Bet | None, bets: Sequence[Bet | None]) -> int:
+    """Which of the real actions, of these sizes, does what `bet` is in the smaller game."""
+    passive = next(k for k, real in enumerate(bets) if real is not None and real.fraction == 0)
+    if bet is None:
+        return next((k for k, real in enumerate(bets) if real is None), passive)
+    raises = [(k, real) for k, real in enumerate(bets) if real is not None and real.fraction > 0]
+    if bet.fraction == 0 or not raises:
         return passive
-    if meant.all_in:
+    if bet.all_in:
         return max(raises, key=lambda item: (item[1].all_in, item[1].fraction))[0]
-    return min(raises, key=lambda item: abs(item[1].fraction - meant.fraction))[0]
+    return min(raises, key=lambda item: abs(item[1].fraction - bet.fraction))[0]
+
+
+def real_action(real: Betting, bet: Bet | None) -> str:
+    """The action that makes a bet of this size here: of the same fraction of the pot.
+
+    >>> from subgame.games.holdem.rules import NoLimit
+    >>> real_action(NoLimit().start(), Bet(1.0)), real_action(NoLimit().start(), None)
+    ('r300', 'f')
+    """
+    if bet is None:
+        return "f" if real.to_call else "c"
+    if bet.fraction == 0:
+        return "c"
+    least, most = real.least_raise, real.most_raise
+    if least is None or most is None:
+        return "c"
+    called = real.pot + real.to_call
+    total = most if bet.all_in else max(real.bets) + round(bet.fraction * called)
+    return f"r{min(max(total, least), most)}"
+
+
+def likelihood(probabilities: Floats, shares: Mapping[int, float]) -> Floats | None:
+    """[hand] how likely an action is that is taken for several; None if it is taken for none.
+
+    `probabilities` are [hand, action], `shares` those of `translated`.
+    """
+    if not shares:
+        return None
+    out: Floats = np.zeros(len(probabilities))
+    for k, share in shares.items():
+        out += share * probabilities[:, k]
+    return out
+
+
+def merged(actions: Sequence[str], probabilities: Floats) -> tuple[tuple[str, ...], Floats]:
+    """Real actions once each, and [hand, action] the sums of their probabilities.
+
+    >>> merged(("c", "r300", "r300"), np.array([[0.5, 0.25, 0.25]]))
+    (('c', 'r300'), array([[0.5, 0.5]]))
+    """
+    names = tuple(dict.fromkeys(actions))
+    sums: Floats = np.zeros((len(probabilities), len(names)))
+    for k, action in enumerate(actions):
+        sums[:, names.index(action)] += probabilities[:, k]
+    return names, sums

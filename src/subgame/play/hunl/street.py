@@ -1,0 +1,306 @@
+"""One street of whole hold'em, solved to a depth limit at its end.
+
+Brown, Sandholm & Amos 2018, Sec. 4 and 6. At the end of the street the opponent chooses among
+continuations. What they win there comes from a `LeafEvaluator`, by the buckets that a blueprint has
+on the street: from rollouts (`subgame.play.hunl.rollouts`), from a network
+(`subgame.play.hunl.flop_network`), or from your own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.blueprints.follow import FollowedBetting
+from subgame.blueprints.stored import StoredBlueprint
+from subgame.engines.factory import engine
+from subgame.engines.numba.strengths import mean_ahead
+from subgame.engines.street import StreetEngine
+from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.game import BOARD_CARDS
+from subgame.games.holdem.ranges import Range
+from subgame.games.holdem.rules import Betting
+from subgame.games.holdem.sizes import STREETS
+from subgame.games.holdem.spots import endgame
+from subgame.refine.live import Rows
+from subgame.refine.ranges.reached import ReachedRanges
+from subgame.solve.schedule import parse
+from subgame.solve.solver import Limits, Run, drive
+from subgame.tree.parts import both
+from subgame.tree.ranges.betting_tree import Street, grow_street
+from subgame.tree.ranges.tree import RangeTree, compile_range_tree
+
+Floats = NDArray[np.float64]
+
+
+Singles = NDArray[np.float32]
+
+
+Ints = NDArray[np.int64]
+
+
+FAINT = 5e-3
+"""Hands below this share of the likeliest one are left out."""
+
+
+EVALUATING = 0.6
+"""The share of the time for values at the limit; the rest is for solving."""
+
+
+SCHEDULE = "dcfr"
+
+
+@dataclass(frozen=True)
+class StreetPlan:
+    """A street solved to its end: both players' strategies, by betting history."""
+
+    rows: dict[tuple[str, ...], Rows]
+    boards: int
+    """Boards of which values at the limit are the mean; 0 where they are by a network."""
+    iterations: int
+
+
+def planned(
+    street: Street,
+    on: StreetEngine,
+    played: Sequence[Any],
+    by_hand: Callable[[int, Floats], Floats],
+) -> dict[tuple[str, ...], Rows]:
+    """Both players' strategies by betting history, from [action, slot] as an engine has them.
+
+    ``by_hand(p, rows)`` makes [hand of the deck, action] of a player's [slot, action].
+    """
+    rows: dict[tuple[str, ...], Rows] = {}
+    for p in (0, 1):
+        sigma, past = np.asarray(played[p]), on.sides[p].roots
+        for state, first, names in zip(
+            street.states[p], street.first[p], street.actions[p], strict=True
+        ):
+            here = sigma[first - past : first - past + len(names)]
+            rows[state.history] = Rows(names, by_hand(p, here.T))
+    return rows
+
+
+@lru_cache(maxsize=4)
+def _street_tree(
+    deck: Deck, board: tuple[int, ...], street: str, held: tuple[bytes, ...]
+) -> RangeTree:
+    """The hands of a street, by the bits of those that each player may hold."""
+    bits = [np.unpackbits(np.frombuffer(row, np.uint8), count=deck.num_hands) for row in held]
+    ranges = [Range(row.astype(np.float64), deck) for row in bits]
+    spot = endgame(board, 2, 1, ranges, "all: none", deck=deck, last=street)
+    return compile_range_tree(spot, merge=False)
+
+
+@dataclass(frozen=True, eq=False)
+class LimitedStreet:
+    """A street that is to be solved to its end for `player`. Axis: h = hand that may be held.
+
+    The bets are those of `reached.game`. `abstract` is the blueprint's betting that stands for the
+    real one.
+    """
+
+    blueprint: StoredBlueprint
+    reached: ReachedRanges
+    abstract: Betting | None
+    player: int
+
+    @property
+    def opponent(self) -> int:
+        return 1 - self.player
+
+    @property
+    def hand(self) -> FollowedBetting:
+        """The betting as it is followed in the blueprint."""
+        return FollowedBetting(self.reached.betting, self.abstract)
+
+    @cached_property
+    def street(self) -> Street:
+        """The betting of the street."""
+        return grow_street(self.reached.game, self.reached.betting)
+
+    @cached_property
+    def likely(self) -> tuple[Floats, Floats]:
+        """[hand of the deck] both players' reach, 0 for hands that are left out."""
+
+        def kept(p: int) -> Floats:
+            held = self.reached.reach[p] * (self.reached.weight(p) > 0)
+            likely: Floats = held * (held > FAINT * held.max())
+            return likely
+
+        return both(kept)
+
+    @cached_property
+    def held(self) -> tuple[bytes, bytes]:
+        """The bits of the hands that both players may hold."""
+        return both(lambda p: np.packbits(self.likely[p] > 0).tobytes())
+
+    @cached_property
+    def tree(self) -> RangeTree:
+        """The hands of the street."""
+        board, street = tuple(self.reached.board), STREETS[self.reached.betting.street]
+        return _street_tree(self.reached.game.deck, board, street, self.held)
+
+    @cached_property
+    def hands(self) -> tuple[Ints, Ints]:
+        """[h] which hands of the deck each player may hold."""
+        return both(lambda p: self.tree.units[0].hands[p])
+
+    @cached_property
+    def reach(self) -> tuple[Floats, Floats]:
+        """[1, h] each player's reach."""
+        return both(lambda p: self.likely[p][self.hands[p]][None])
+
+    @cached_property
+    def buckets(self) -> tuple[Ints, Ints]:
+        """The blueprint's buckets that each player's hands have here, ascending."""
+        return both(lambda p: np.unique(self._buckets(p)))
+
+    @cached_property
+    def bucket_of(self) -> tuple[Ints, Ints]:
+        """[h] the position of each player's hand in `buckets`."""
+        return both(lambda p: np.searchsorted(self.buckets[p], self._buckets(p)))
+
+    def _buckets(self, p: int) -> NDArray[np.int16]:
+        return self.blueprint.cards.of(self.reached.board)[self.hands[p]]
+
+    @property
+    def final(self) -> int:
+        """How many cards a whole board has."""
+        return BOARD_CARDS[self.reached.game.rules.last_street]
+
+    def by_hand(self, p: int, rows: Floats) -> Floats:
+        """[hand of the deck, action] from [h, action]; hands left out play uniformly."""
+        out = np.full((self.reached.game.deck.num_hands, rows.shape[1]), 1 / rows.shape[1])
+        out[self.hands[p]] = rows
+        return out
+
+
+class BucketValues(NamedTuple):
+    """Values of leaves. Axes: k = continuation, b and c = buckets of the opponent and of us."""
+
+    values: Singles  # [k, leaf, b, c] what the opponent wins, in chips
+    boards: int
+    """Boards of which they are the mean; 0 where there are none."""
+
+
+class LeafEvaluator(Protocol):
+    """Values at the end of one `LimitedStreet`, whose leaves are ``street.leaves``."""
+
+    def knows(self, leaf: int) -> bool:
+        """Whether there are values of a leaf; otherwise both players check until the showdown."""
+
+    def values(self, leaves: Sequence[int], until: float | None) -> BucketValues:
+        """The values of some leaves, by the buckets of `LimitedStreet.buckets`.
+
+        `until` is the time of `time.perf_counter` by which they should be there.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class BucketLeaves:
+    """Values at the leaves of a street, by the blueprint's buckets; see `engines.street.Leaves`.
+
+    A hand wins what its bucket wins on average from the other player's range, as far as that range
+    shares no card with it. Where there are no more bets, it wins exactly what it wins on all boards
+    to come: a call of an all-in of many pots depends on a percent of equity.
+    Axes: k = continuation, b and c = buckets of the opponent and of us.
+    """
+
+    values: Singles  # [k, leaf, b, c] what the opponent wins, in chips
+    opponent: int
+    hands: tuple[Ints, Ints]  # [hand] by player, which they are in the deck
+    buckets: tuple[Ints, Ints]  # [hand] by player
+    deck: Deck
+    shown: Mapping[int, float] = field(default_factory=dict)
+    """Leaf -> what a showdown without more bets wins, in chips."""
+    ahead: Singles | None = None  # [opponent's hand, ours] how often it wins minus loses
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def won(self, p: int, reach: Floats) -> Floats:
+        """[leaf, k, hand] what player `p` wins at the leaves; see `engines.street.Leaves.won`."""
+        cards, buckets = self._sums(1 - p, reach)
+        total = buckets.sum(2, keepdims=True)
+        held = buckets / np.maximum(total, 1e-100)
+        held = held.astype(np.float32)  # as the table, which is not converted then
+        if p == self.opponent:
+            won = (self.values @ held.transpose(1, 0, 2)[..., None])[..., 0]
+        else:
+            won = -(held.transpose(1, 0, 2)[:, :, None] @ self.values)[:, :, 0]
+        low, high = self.deck.hands[self.hands[p]].T
+        met = total - cards[..., low] - cards[..., high]
+        mine, yours = self._same if p == 0 else self._same[::-1]
+        met[..., mine] += reach[..., yours]
+        paid: Floats = won.transpose(1, 0, 2)[..., self.buckets[p]] * met
+        if self.ahead is not None:
+            ahead = self.ahead.T if p == self.opponent else -self.ahead
+            for l, chips in self.shown.items():
+                paid[l] = chips * (reach[l].astype(np.float32) @ ahead)
+        return paid
+
+    @cached_property
+    def _same(self) -> tuple[Ints, Ints]:
+        """The hands that both players may hold, in each one's numbers."""
+        _, one, two = np.intersect1d(*self.hands, assume_unique=True, return_indices=True)
+        return one, two
+
+    def _sums(self, p: int, reach: Floats) -> tuple[Floats, Floats]:
+        """[leaf, k, card] and [leaf, k, bucket] the sums of player `p`'s reach [leaf, k, hand]."""
+        size = self.deck.size
+        width = size + self.values.shape[2 if p == self.opponent else 3]
+        at = np.stack([*self.deck.hands[self.hands[p]].T, size + self.buckets[p]])
+        rows = reach.shape[0] * reach.shape[1]
+        into = at[:, None] + width * np.arange(rows)[:, None]
+        weights = np.broadcast_to(reach.reshape(rows, -1), into.shape)
+        sums = np.asarray(np.bincount(into.ravel(), weights.ravel(), rows * width), np.float64)
+        sums = sums.reshape(*reach.shape[:2], width)
+        return sums[..., :size], sums[..., size:]
+
+
+def solve_street(at: LimitedStreet, evaluator: LeafEvaluator, limits: Limits) -> StreetPlan:
+    """Solve a street to its end; up to `EVALUATING` of the time goes into values there."""
+    began = time.perf_counter()
+    until = None if limits.seconds is None else began + EVALUATING * limits.seconds
+    leaves, boards = evaluated(at, evaluator, until)
+    on = StreetEngine(engine(at.tree), at.street, leaves)
+    solving = Run(at.tree, parse(SCHEDULE), on=on, reach=at.reach)
+    left = None
+    if limits.seconds is not None:
+        left = max(limits.seconds - (time.perf_counter() - began), 1e-3)
+    drive(solving, Limits(limits.iterations, left), measured=False)
+    rows = planned(at.street, on, solving.played(), at.by_hand)
+    return StreetPlan(rows, boards, solving.iteration)
+
+
+def evaluated(
+    at: LimitedStreet, evaluator: LeafEvaluator, until: float | None = None
+) -> tuple[BucketLeaves, int]:
+    """The values at the leaves, and the number of boards of which they are the mean.
+
+    A showdown without more bets pays exactly what it wins on all boards to come, if at most two
+    cards are.
+    """
+    o, deck, every = at.opponent, at.reached.game.deck, at.street.leaves
+    shown = {
+        l: float(leaf.at_stake)
+        for l, leaf in enumerate(every)
+        if leaf.is_over or not evaluator.knows(l)
+    }
+    ahead = None
+    if shown and at.final - len(at.reached.board) <= 2:
+        exact = mean_ahead(tuple(sorted(at.reached.board)), at.final, deck)
+        ahead = exact[np.ix_(at.hands[o], at.hands[1 - o])]
+    left = [l for l in range(len(every)) if ahead is None or l not in shown]
+    some, boards = evaluator.values(left, until)
+    shape = len(some), len(every), len(at.buckets[o]), len(at.buckets[1 - o])
+    values: Singles = np.zeros(shape, np.float32)
+    values[:, left] = some
+    return BucketLeaves(values, o, at.hands, at.bucket_of, deck, shown, ahead), boards

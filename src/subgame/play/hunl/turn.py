@@ -1,0 +1,112 @@
+"""The rest of a hand of whole hold'em, solved to its end from the turn on.
+
+Brown, Sandholm & Amos 2018, Sec. 6. The first subgame is solved with both players' ranges (Unsafe,
+as Modicum does for its first turn subgame). Afterwards off-tree bets are answered by nested
+solving, and the river is solved again, safely (`subgame.refine.live`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from subgame.games.holdem.bets import BetSizes
+from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.evaluate import rank_hands
+from subgame.games.holdem.game import Holdem
+from subgame.games.holdem.spots import endgame
+from subgame.play.hunl.plans import Request, with_bet
+from subgame.play.searching import actions_of
+from subgame.refine.gadgets import Unsafe, technique
+from subgame.refine.live import PASSED, Book, Clock, Live, Search
+from subgame.refine.ranges.reached import ReachedRanges
+from subgame.refine.reached import Followed, Move
+from subgame.tree.strategy import Strategy
+
+BETS = "turn: 0.75x / cap 2; river: 0.75x / cap 2; add-all-in 2.5"
+"""The sizes that are solved; the opponent's own bet is always among them. All-in is one of them up
+to 2.5 pots only: with all-ins of many pots CFR needs ten times as many iterations."""
+
+
+ROOTS = 4
+"""Turn subgames that are kept."""
+
+
+ROOT = Unsafe()
+"""The gadget of the first subgame that is solved, with both players' ranges."""
+
+
+class TurnSolver:
+    """Solves the rest of the game from a public state on; keeps the last ones."""
+
+    def __init__(self, game: Holdem, bets: str = BETS) -> None:
+        self.game = replace(game, bets=BetSizes.parse(bets))
+        self.roots: dict[tuple[int, tuple[str, ...]], tuple[Live, Book]] = {}
+
+    def live(
+        self,
+        reached: ReachedRanges,
+        before: tuple[Move, ...],
+        rest: tuple[Move, ...],
+        request: Request,
+    ) -> Live:
+        """Where play is: `reached` came after the moves `before`, then came the `rest`."""
+        seat = request.seat
+        made = rest[0][1] if rest and rest[0][0] != seat else None
+        game = with_bet(self.game, reached.betting, made)
+        key = seat, (*actions_of(before), *game.bets.added)
+        if key not in self.roots:
+            while len(self.roots) >= ROOTS:
+                self.roots.pop(next(iter(self.roots)))
+            share = PASSED if len(rest) > 1 else 1.0  # there may be more to solve
+            other = self.roots.get((1 - seat, key[1]))
+            if other is None:
+                root = self.solved(replace(reached, game=game), request, share)
+            else:  # with both ranges fixed the solution is the same for both players
+                root = in_other_seat(other[0])
+            self.roots[key] = root, Book()
+        first, book = self.roots[key]
+        return book.find(first, actions_of(rest), request.clock)
+
+    def solved(self, here: ReachedRanges, request: Request, share: float) -> Live:
+        """The first subgame, solved with both players' ranges in a share of the time."""
+        seat, search, clock = request
+        tree = here.subgame.tree
+        began = clock.spent
+        uniform = Followed(tree, Strategy.uniform(tree).probs)
+        clock.reserve = clock.spent - began  # reading the solution takes as long
+        none = np.zeros(len(here.reach[1 - seat]))  # Unsafe has no alternative payoffs
+        unsafe = replace(search, gadget=ROOT)
+        live = Live(unsafe, seat, here, uniform, off=none).ready(clock, share)
+        clock.reserve = 0.0
+        inside = search.at is not None and here.within(search.at)
+        return replace(live, search=search, inside=inside)
+
+
+def in_other_seat(live: Live) -> Live:
+    """The first subgame as the other player solves it, with the same ranges."""
+    seat, here = 1 - live.seat, live.reached
+    if live.solved is None:
+        return replace(live, seat=seat)
+    none = np.zeros(len(here.reach[1 - seat]))
+    solved = replace(live.solved, player=seat, weight=here.weight(1 - seat), alternative=none)
+    return replace(live, seat=seat, solved=solved)
+
+
+@lru_cache(maxsize=8)
+def load_kernels(deck: Deck) -> None:
+    """Load what a first decision needs, so that it takes no longer than the others."""
+    rank_hands(tuple(range(5)), deck)
+    deck.facing(np.zeros(deck.num_hands))
+    tiny = endgame("QsJhThKs", 4, 6, bets="postflop: a", deck=Deck("TJQKA", "hs"))
+    here = ReachedRanges.start(tiny)
+    tree = here.subgame.tree
+    uniform, off = Followed(tree, Strategy.uniform(tree).probs), np.zeros(len(here.reach[0]))
+    for gadget in (Unsafe(), technique("maxmargin")):
+        search = Search(gadget, None, None, iterations=2, seconds=None)
+        live = Live(search, 0, here, uniform, off=off).ready(Clock(None))
+        live.rows()
+        live.reached.action_values(live.before, best=False)
+        live.reached.values(live.before, 1, best=True)
