@@ -37,7 +37,11 @@ def solved(spot: str) -> dict[str, Any]:
     given = KNOWN[spot]
     tree, answer = given.tree(), {}
     for target in TARGETS:
-        how: dict[str, Any] = {"target": target * given.pot / 100, "threads": 1, "storage": given.storage}
+        how: dict[str, Any] = {
+            "target": target * given.pot / 100,
+            "threads": 1,
+            "storage": given.storage,
+        }
         result = sg.solve(tree, SCHEDULE, **how)  # kernels are loaded now
         best, spent, count = float("inf"), 0.0, 0
         while spent < ENOUGH or count < FEWEST:
