@@ -237,7 +237,8 @@ class NumbaRangeEngine(EngineBase):
                 self._together(pair, rates[[t, t]], responder)
             return
         (one, mine), (two, theirs) = _numbers(pair[0]), _numbers(pair[1])
-        forms, arrays, checked = (one, two), (*mine, *theirs), _UNCHECKED
+        forms: tuple[Stored, ...] = (one, two)
+        arrays, checked = (*mine, *theirs), _UNCHECKED
         if check is not None:  # two more players, who play the averages
             three, four = (_numbers(Regrets(each.average, None, None)) for each in pair)
             forms, arrays = (*forms, three[0], four[0]), (*arrays, *three[1], *four[1])

@@ -200,7 +200,7 @@ class NumbaSequenceEngine(EngineBase):
 
     def values(self, p: int, sigma: Floats, opponent_plan: Floats) -> Response:
         """Counterfactual values of player `p` playing `sigma` against a realisation plan."""
-        return self._response(p, opponent_plan, False, np.require(sigma, np.float64, "CW"))
+        return self._response(p, opponent_plan, False, np.require(sigma, np.float64, ["C", "W"]))
 
     def respond(self, p: int, opponent_plan: Floats) -> Response:
         """Counterfactual best response of player `p` to the opponent's realisation plan."""
