@@ -237,7 +237,7 @@ class NumbaRangeEngine(EngineBase):
                 self._together(pair, rates[[t, t]], responder)
             return
         (one, mine), (two, theirs) = _numbers(pair[0]), _numbers(pair[1])
-        forms: tuple[Any, ...] = (one, two)
+        forms: tuple[Stored, ...] = (one, two)
         arrays, checked = (*mine, *theirs), _UNCHECKED
         if check is not None:  # two more players, who play the averages
             three, four = (_numbers(Regrets(each.average, None, None)) for each in pair)
