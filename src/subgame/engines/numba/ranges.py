@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,12 +12,23 @@ from subgame.engines.base import EngineBase
 from subgame.engines.contract import Both, Floats, Loop, Mode, Numbers, Pair, Regrets, Response
 from subgame.engines.numba.aligned import zeros
 from subgame.engines.numba.int16 import Int16Numbers
-from subgame.engines.numba.native import Blank, Kernel, Packed
+from subgame.engines.numba.native import Kernel, Packed
+from subgame.engines.numba.range_forms import (
+    OPPOSING,
+    UNCHECKED,
+    Stored,
+    iterations_form,
+    match_form,
+    none_like,
+    numbers_of,
+    reach_form,
+    readable,
+    sweep_form,
+)
 from subgame.engines.numba.range_scratch import (
     NOBODY,
     OWN,
     THEIRS,
-    Form,
     Rows,
     Scratch,
     Workers,
@@ -32,14 +43,14 @@ from subgame.tree.ranges.stage import stage_tree
 from subgame.tree.ranges.tree import RangeTree
 
 Ints = NDArray[np.int64]
-_NONE: NDArray[np.float32] = np.zeros(1, dtype=np.float32)
-_NOTHING: Floats = np.zeros(0)
 _STILL: Floats = dithered(np.ones((2, 3)), 1)
 """Rates without any discount."""
 SHARE = 50_000
 """Actions times hands, over all boards, that a thread must have to do: with 24,000 for each, two
 threads took longer than one on a river of ``docs/results/bench-holdem.json``, and with 96,000 four
 sevenths of its time."""
+SMALL = 1 << 24
+"""Bytes that are always there; to ask the system takes a tenth of a small river's solve."""
 LOCKED = 1e30
 """Regrets of locked hands, times probabilities: whatever is learnt later is lost to rounding."""
 RUN_ITERATIONS, RUN_SWEEP = (
@@ -166,9 +177,9 @@ class NumbaRangeEngine(EngineBase):
         rows: Rows | None = None,
     ) -> None:
         """One sweep of `kind` (traverser, mode, whose average is updated) after `_enter`."""
-        (one, mine), (two, theirs) = _numbers(pair[0]), _numbers(pair[1])
+        (one, mine), (two, theirs) = numbers_of(pair[0]), numbers_of(pair[1])
         items = (*kind, *mine, *theirs, rates)
-        self._workers.run(dtype, RUN_SWEEP, _sweep_form(one, two), items, rows)
+        self._workers.run(dtype, RUN_SWEEP, sweep_form(one, two), items, rows)
 
     # Learning --------------------------------------------------------------------------------
     def regrets(self, p: int, *, predictive: bool = False) -> Regrets:
@@ -236,17 +247,17 @@ class NumbaRangeEngine(EngineBase):
             for t in range(len(discounts) - 1):
                 self._together(pair, rates[[t, t]], responder)
             return
-        (one, mine), (two, theirs) = _numbers(pair[0]), _numbers(pair[1])
+        (one, mine), (two, theirs) = numbers_of(pair[0]), numbers_of(pair[1])
         forms: tuple[Stored, ...] = (one, two)
-        arrays, checked = (*mine, *theirs), _UNCHECKED
+        arrays, checked = (*mine, *theirs), UNCHECKED
         if check is not None:  # two more players, who play the averages
-            three, four = (_numbers(Regrets(each.average, None, None)) for each in pair)
+            three, four = (numbers_of(Regrets(each.average, None, None)) for each in pair)
             forms, arrays = (*forms, three[0], four[0]), (*arrays, *three[1], *four[1])
             checked = self._checked[1]
         else:
             forms, arrays = (*forms, *forms), (*arrays, *arrays)
         items = (*arrays, rates, responder, checked)
-        self._workers.run(np.float32, RUN_ITERATIONS, _iterations_form(forms), items)
+        self._workers.run(np.float32, RUN_ITERATIONS, iterations_form(forms), items)
         if check is not None:
             check[:] = self._checked[0]
 
@@ -286,15 +297,15 @@ class NumbaRangeEngine(EngineBase):
 
     def current(self, p: int, regrets: Regrets, rates: Floats) -> NDArray[np.float32]:
         """The probabilities that regret matching plays, ``[board][tile][action][LANES]``."""
-        (form, player), now = _numbers(regrets), np.atleast_2d(rates)
+        (form, player), now = numbers_of(regrets), np.atleast_2d(rates)
         out = self._spare.pop(p) if p in self._spare else zeros(self.tree.stored(p), np.float32)
-        self._workers.run(np.float32, RUN_MATCH, _match_form(form), (p, *player, now, out))
+        self._workers.run(np.float32, RUN_MATCH, match_form(form), (p, *player, now, out))
         lock = self.tree.locks[p]
         return out if lock is None else lock.put(out)
 
     def behaviour(self, p: int, average: Numbers) -> NDArray[np.float32]:
         """The probabilities of an average; uniform where it is zero."""
-        return self.current(p, Regrets(_weights(average), None, None), _STILL[0])
+        return self.current(p, Regrets(readable(average), None, None), _STILL[0])
 
     def weights(self, p: int, average: Numbers) -> Numbers:
         """The average itself: kernels play in proportion to it."""
@@ -303,7 +314,7 @@ class NumbaRangeEngine(EngineBase):
     # Evaluation ------------------------------------------------------------------------------
     def plan(self, p: int, sigma: Numbers, reach: Floats | None = None) -> _Plan:
         """A strategy with its reach at the roots, by default the tree's."""
-        return _Plan(_weights(sigma), self._roots[p] if reach is None else np.atleast_2d(reach))
+        return _Plan(readable(sigma), self._roots[p] if reach is None else np.atleast_2d(reach))
 
     def values(self, p: int, sigma: Numbers, opponent_plan: _Plan) -> Response:
         """Player `p`'s values when playing `sigma`."""
@@ -338,9 +349,9 @@ class NumbaRangeEngine(EngineBase):
         """One sweep in float64; without `sigma` the best action is taken where none is locked."""
         mode, lock = Mode.EVALUATE, self.tree.locks[p]
         if sigma is not None:
-            mine = _weights(sigma)
+            mine = readable(sigma)
         elif lock is None:
-            mode, mine = Mode.BEST, _none_like(against.sigma)
+            mode, mine = Mode.BEST, none_like(against.sigma)
         else:
             mode, mine = Mode.WITHIN, lock.put(np.zeros(self.tree.stored(p), np.float32))
         self._enter(np.float64, 1 - p, against.reach)
@@ -355,7 +366,7 @@ class NumbaRangeEngine(EngineBase):
     def row_reach(self, p: int, sigma: Numbers, reach: Floats) -> list[Floats]:
         """Per street [row, board, hand]: player `p`'s reach."""
         self._check_plain()
-        form, player = _numbers(Regrets(_weights(sigma), None, None))
+        form, player = numbers_of(Regrets(readable(sigma), None, None))
         f = self.tree.betting_tree
         above = np.asarray(reach, dtype=np.float64).reshape(self.ways, self.many, -1)
         found: list[Floats] = []
@@ -365,7 +376,7 @@ class NumbaRangeEngine(EngineBase):
             out = np.zeros(size)
             out[: f.roots[street], :, :wide] = self.enter(p, above, street)
             items = (p, street, first, *player, _STILL, out)
-            self._workers.run(np.float64, RUN_REACH, _reach_form(form), items)
+            self._workers.run(np.float64, RUN_REACH, reach_form(form), items)
             found.append(out[:, :, :wide])
             above = found[-1][f.leaf_row[f.leaf_at[sp] : f.leaf_at[sp + 1]]]
         return found
@@ -442,7 +453,7 @@ class NumbaRangeEngine(EngineBase):
         tall = padded(max(self._wide(q, street) for q in (0, 1))) + LANES
         sizes = (tall, tall, self.tree.num_cards)
         space = tuple(np.zeros((self.threads, size * LANES)) for size in sizes)
-        self._workers.run(np.float64, RUN_OPPOSING, _OPPOSING, (p, first, given, out, *space))
+        self._workers.run(np.float64, RUN_OPPOSING, OPPOSING, (p, first, given, out, *space))
         out /= self.tree.deals
         return out
 
@@ -467,77 +478,3 @@ class NumbaRangeEngine(EngineBase):
                 "Hands are merged by suit symmetry in this tree, so single streets cannot be "
                 "evaluated; compile the game with merge=False."
             )
-
-
-SMALL = 1 << 24
-"""Bytes that are always there; to ask the system takes a tenth of a small river's solve."""
-# Arguments of kernels -------------------------------------------------------------------------
-_UNCHECKED = Packed(((_NOTHING, _NOTHING), _NOTHING))
-_INTEGER, _RATES = Blank(""), Blank("d2")
-_CHECK = Blank(_UNCHECKED.kind, len(_UNCHECKED.slots))
-Stored = tuple[bool, bool, bool]
-"""How a player's numbers are stored: in 16 bits, with an average, with a prediction."""
-
-
-@lru_cache
-def _player_form(stored: Stored) -> tuple[Any, ...]:
-    """`range_tiles.PlayerNumbers` with a blank for each array that there is."""
-    short, *there = stored
-    none = Packed(Int16Numbers(1).ints if short else _NONE)
-    scale, no_scale = (Blank("f1") if short else Packed(_NONE)), Packed(_NONE)
-    numbers = Blank("h1" if short else "f1")
-    return (
-        *(numbers if one else none for one in (True, *there)),
-        Packed(np.array(there)),
-        *(scale if one else no_scale for one in (True, *there)),
-    )
-
-
-def _numbers(regrets: Regrets) -> tuple[Stored, tuple[Any, ...]]:
-    """How a player's numbers are stored, and what takes the place of the blanks."""
-    regret, average, instant = regrets
-    a, b = average is not None, instant is not None
-    if isinstance(regret, Int16Numbers):
-        there = [each for each in regrets if each is not None]
-        arrays = (*(each.ints for each in there), *(each.scales for each in there))
-        return (True, a, b), arrays
-    if b:
-        return (False, a, b), (regret, average, instant) if a else (regret, instant)
-    return (False, a, b), (regret, average) if a else (regret,)
-
-
-@lru_cache
-def _iterations_form(players: tuple[Stored, ...]) -> Form:
-    return Form(tuple(map(_player_form, players)), _RATES, (_INTEGER, _CHECK))
-
-
-@lru_cache
-def _sweep_form(one: Stored, two: Stored) -> Form:
-    return Form(3 * (_INTEGER,), (_player_form(one), _player_form(two)), _RATES)
-
-
-@lru_cache
-def _match_form(form: Stored) -> Form:
-    return Form(_INTEGER, _player_form(form), _RATES, Blank("f1"))
-
-
-@lru_cache
-def _reach_form(form: Stored) -> Form:
-    return Form(3 * (_INTEGER,), _player_form(form), _RATES, Blank("d3"))
-
-
-_OPPOSING = Form(2 * (_INTEGER,), Blank("d3"), Blank("d3"), 3 * (Blank("d2"),))
-
-
-def _weights(numbers: Numbers) -> Numbers:
-    """Numbers in a type that kernels read; for arrays that cannot be written they have no code."""
-    if isinstance(numbers, Int16Numbers):
-        return numbers
-    if numbers.dtype == np.float32 and numbers.flags.carray:
-        return numbers
-    return np.require(numbers, np.float32, ["C", "A", "W"])
-
-
-def _none_like(numbers: Numbers) -> Numbers:
-    """A placeholder for missing numbers, of the type of `numbers`: kernels are compiled by type."""
-    return Int16Numbers(1) if isinstance(numbers, Int16Numbers) else _NONE
