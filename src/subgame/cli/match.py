@@ -133,8 +133,9 @@ class Workers:
                 ) from None
             found: Executor = client.get_executor()
             return found
-        jobs = 1 if self.jobs == 1 else bounded("--jobs", self.jobs, PROCESS)
-        return stack.enter_context(ProcessPoolExecutor(jobs)) if jobs > 1 else None
+        if self.jobs == 1:
+            return None
+        return stack.enter_context(ProcessPoolExecutor(bounded("--jobs", self.jobs, PROCESS)))
 
 
 @grouped
