@@ -74,7 +74,7 @@ def test_several_processes_keep_the_hands_before(tmp_path: Path) -> None:
     with ProcessPoolExecutor(2) as pool, pytest.raises(AgentError) as caught:
         match("leduc", ["call", Failing(40)], hands=1200, log=log, executor=pool)
     assert "The agent 'mine' failed in hand " in str(caught.value)
-    assert "ZeroDivisionError: division by zero" in str(caught.value.__cause__)  # its traceback
+    assert "division by zero" in str(caught.value.__cause__)
     hands = [record["hand"] for record in read_log(log)[1]]
     assert len(hands) >= 40
     assert f"has the {len(hands):,} hands that were played" in str(caught.value)

@@ -164,7 +164,7 @@ def test_a_game_is_solved_and_a_mistake_is_a_sentence(tmp_path: Path, inside: An
     job, said = inside(kind="game", game="kuhn", schedule="cfr+", target=1e-3)
     assert result(tmp_path, job)["value"] == pytest.approx(-1 / 18, abs=1e-3)
     assert result(tmp_path, job)["exploitability"] <= 1e-3
-    assert next(each["point"][0] for each in said if "point" in each) == 8
+    assert next(each["point"][0] for each in said if "point" in each) <= 16
     _, said = inside(kind="game", game="no-such-game", schedule="cfr+")
     assert said[-1]["error"].startswith("There is no game called 'no-such-game'")
     _, said = inside(

@@ -195,7 +195,7 @@ class Jobs:
             wish = worker.wish
             if wish == "cancelled":
                 row = row | {"state": "cancelled"}
-            elif code == 0 and worker.done and found.exists():
+            elif worker.done and found.exists():  # however the process ended after that
                 result = json.loads(found.read_text())
                 state = _after(wish, row["task"], result)
                 row = row | {"state": state, "result": _summary(result)}
