@@ -46,9 +46,8 @@ Ints = NDArray[np.int64]
 _STILL: Floats = dithered(np.ones((2, 3)), 1)
 """Rates without any discount."""
 SHARE = 50_000
-"""Actions times hands, over all boards, that a thread must have to do: with 24,000 for each, two
-threads took longer than one on a river of ``docs/results/bench-holdem.json``, and with 96,000 four
-sevenths of its time."""
+"""Actions times hands, over all boards, that a thread must have to do. The best number was not
+measured on a quiet machine."""
 SMALL = 1 << 24
 """Bytes that are always there; to ask the system takes a tenth of a small river's solve."""
 LOCKED = 1e30

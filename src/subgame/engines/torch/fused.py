@@ -22,8 +22,8 @@ from subgame.engines.torch.torch_ops import Paid, Place, Task, Tensor, cancelled
 BLOCK, WARPS = LINE, 4
 """Hands per program of a street's walk, and its warps."""
 LONG, LONG_WARPS = 40, LINE // 32
-"""Rows above which a kernel has more warps: a thread then has one hand, and compiling takes a fifth
-of the time (see `compiling`), while an iteration takes a tenth longer."""
+"""Rows above which a kernel has more warps: a thread then has one hand, so that it compiles faster
+(see `compiling`) and runs a little slower. The limit was chosen without a measurement."""
 STEP, SHOW_WARPS = 8, 4
 """Lanes per program of the showdowns one after another, and its warps."""
 LINES = 1024
