@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from subgame.show.charts import bars
 from subgame.show.html import Code, Value, beside, block, table, text
@@ -114,7 +114,7 @@ def draw(refinement: Refinement, ax: Axes | None = None) -> Axes:
     if ax is None:
         import matplotlib.pyplot as plt
 
-        ax = plt.subplots(figsize=(8, 4))[1]
+        ax = plt.subplots(figsize=(8, 4), layout="constrained")[1]
     rows = refinement.rows()
     few = len(rows) <= NAMED
     if not few:
@@ -136,5 +136,4 @@ def draw(refinement: Refinement, ax: Axes | None = None) -> Axes:
         xlabel="root infoset" if few else many,
         title=f"{refinement.game}: margins of {refinement.technique.name}",
     )
-    cast(Any, ax.figure).tight_layout()
     return ax

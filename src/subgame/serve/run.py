@@ -42,11 +42,18 @@ def _serve(settings: Settings, uvicorn: Any, say: Callable[[str], None], browser
         server_header=False,
     )
     server = uvicorn.Server(config)
-    say(f"subgame is at {address} and keeps its files in {settings.data}. Ctrl-C ends it.")
-    if settings.host not in LOOPBACK:
-        say("Other machines may connect: whoever reaches this address can start jobs here.")
-    if browser:
-        threading.Timer(0.5, webbrowser.open, [address]).start()
+    start = server.startup
+
+    async def start_and_say(sockets: list[socket.socket]) -> None:
+        """Start, then say where: from here on the server itself handles Ctrl-C."""
+        await start(sockets=sockets)
+        say(f"subgame is at {address} and keeps its files in {settings.data}. Ctrl-C ends it.")
+        if settings.host not in LOOPBACK:
+            say("Other machines may connect: whoever reaches this address can start jobs here.")
+        if browser:
+            threading.Thread(target=webbrowser.open, args=[address]).start()
+
+    server.startup = start_and_say
     with listening, suppress(KeyboardInterrupt):
         server.run(sockets=[listening])
     say("The server has ended. Jobs that were running go on when it is started again.")

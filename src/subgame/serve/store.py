@@ -88,7 +88,7 @@ class Store:
         self.data = data
         for folder in FOLDERS:
             (data / folder).mkdir(parents=True, exist_ok=True)
-        self._lock = threading.RLock()
+        self._lock, self._closed = threading.RLock(), False
         self._base = sqlite3.connect(data / BASE, check_same_thread=False)
         self._base.execute("PRAGMA journal_mode=WAL")
         for name, columns in TABLES.items():
@@ -98,6 +98,7 @@ class Store:
     def close(self) -> None:
         """Close the database."""
         with self._lock:
+            self._closed = True
             self._base.close()
 
     # Rows ------------------------------------------------------------------------------------
@@ -124,8 +125,13 @@ class Store:
         return row
 
     def put(self, table: str, row: Row) -> None:
-        """Keep the new contents of a row."""
+        """Keep the new contents of a row, unless the server has ended.
+
+        A thread that still computes then is not waited for; the next server does its work again.
+        """
         with self._lock:
+            if self._closed:
+                return
             self._base.execute(
                 f"UPDATE {_known(table)} SET state = ?, data = ? WHERE id = ?",
                 (row.get("state", ""), json.dumps(row), row["id"]),
