@@ -11,11 +11,24 @@ export const spoken = (card) => `${LONG[card[0]] || card[0]} of ${NAME[card[1]]}
 
 export const cards = (text) => (text || "").match(/[AKQJT2-9][shdc]/g) || [];
 
-export const Card = ({ card, small }) => card
-  ? html`<span class="card ${card[1]} ${small ? "small" : ""}" role="img" aria-label=${spoken(card)}><b>${card[0]}</b><i>${SIGN[card[1]]}</i></span>`
-  : html`<span class="card back ${small ? "small" : ""}" role="img" aria-label="a hidden card"></span>`;
+export const Card = ({ card, small }) =>
+  card
+    ? html`<span
+        class="card ${card[1]} ${small ? "small" : ""}"
+        role="img"
+        aria-label=${spoken(card)}
+        ><b>${card[0]}</b><i>${SIGN[card[1]]}</i></span
+      >`
+    : html`<span
+        class="card back ${small ? "small" : ""}"
+        role="img"
+        aria-label="a hidden card"
+      ></span>`;
 
-export const Cards = ({ text, small }) => html`<span class="cards">${cards(text).map((card) => html`<${Card} key=${card} card=${card} small=${small} />`)}</span>`;
+export const Cards = ({ text, small }) =>
+  html`<span class="cards"
+    >${cards(text).map((card) => html`<${Card} key=${card} card=${card} small=${small} />`)}</span
+  >`;
 
 // The class of a hand such as AhKd: AKo.
 export function classOf(hand) {
@@ -26,7 +39,11 @@ export function classOf(hand) {
 
 // All hands of a class, by suits: four of AKs, six of AA, twelve of AKo.
 export function handsOf(name) {
-  const pairs = [...SUITS].flatMap((a, k) => [...SUITS].flatMap((b, j) => (name[0] === name[1] ? j > k : (name[2] === "s") === (j === k)) ? [[a, b]] : []));
+  const pairs = [...SUITS].flatMap((a, k) =>
+    [...SUITS].flatMap((b, j) =>
+      (name[0] === name[1] ? j > k : (name[2] === "s") === (j === k)) ? [[a, b]] : [],
+    ),
+  );
   return pairs.map(([a, b]) => name[0] + a + name[1] + b);
 }
 
@@ -34,18 +51,33 @@ export function handsOf(name) {
 export function Deck({ label, draw, wrong }) {
   const box = useRef(null);
   const move = (event) => {
-    const steps = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
+    const steps = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[
+      event.key
+    ];
     if (!steps) return;
     event.preventDefault();
-    let [row, column] = [Math.floor(Number(event.target.dataset.at) / 13), Number(event.target.dataset.at) % 13];
-    for (let k = 0; k < 52; k += 1) {  // over cards that cannot be chosen
+    let [row, column] = [
+      Math.floor(Number(event.target.dataset.at) / 13),
+      Number(event.target.dataset.at) % 13,
+    ];
+    for (let k = 0; k < 52; k += 1) {
+      // over cards that cannot be chosen
       row = (row + steps[0] + 4) % 4;
       column = (column + steps[1] + 13) % 13;
       const next = box.current.querySelector(`[data-at='${row * 13 + column}']`);
-      if (next && !next.disabled) { next.focus(); return; }
+      if (next && !next.disabled) {
+        next.focus();
+        return;
+      }
     }
   };
-  return html`<div class="picker ${wrong ? "wrong" : ""}" ref=${box} role="group" aria-label=${label} onKeyDown=${move}>
+  return html`<div
+    class="picker ${wrong ? "wrong" : ""}"
+    ref=${box}
+    role="group"
+    aria-label=${label}
+    onKeyDown=${move}
+  >
     ${[...SUITS].map((suit, row) => html`<div class="suit" key=${suit}>${[...RANKS].map((rank, column) => draw(rank + suit, { key: rank + suit, "data-at": row * 13 + column, "aria-label": `${rank}${SIGN[suit]}, ${spoken(rank + suit)}` }))}</div>`)}
   </div>`;
 }
@@ -54,12 +86,26 @@ export function Deck({ label, draw, wrong }) {
 export function BoardPicker({ value, onChange, error }) {
   const picked = cards(value);
   const toggle = (card) => {
-    const next = picked.includes(card) ? picked.filter((each) => each !== card) : [...picked.slice(0, 4), card];  // a sixth replaces the fifth
+    const next = picked.includes(card)
+      ? picked.filter((each) => each !== card)
+      : [...picked.slice(0, 4), card]; // a sixth replaces the fifth
     onChange(next.join(" "));
   };
-  return html`<${Deck} label="Board cards" wrong=${error} draw=${(card, more) => {
-    const on = picked.includes(card);
-    return html`<button type="button" ...${more} tabindex=${more["data-at"] === 0 ? 0 : -1} class="pick ${card[1]} ${on ? "on" : ""}"
-      aria-pressed=${on} onClick=${() => toggle(card)}>${card[0]}${SIGN[card[1]]}</button>`;
-  }} />`;
+  return html`<${Deck}
+    label="Board cards"
+    wrong=${error}
+    draw=${(card, more) => {
+      const on = picked.includes(card);
+      return html`<button
+        type="button"
+        ...${more}
+        tabindex=${more["data-at"] === 0 ? 0 : -1}
+        class="pick ${card[1]} ${on ? "on" : ""}"
+        aria-pressed=${on}
+        onClick=${() => toggle(card)}
+      >
+        ${card[0]}${SIGN[card[1]]}
+      </button>`;
+    }}
+  />`;
 }

@@ -8,13 +8,18 @@ export const html = htm.bind(h);
 // The address ---------------------------------------------------------------------------------
 const here = () => ({ path: location.pathname, query: new URLSearchParams(location.search) });
 export const route = signal(here());
-addEventListener("popstate", () => { route.value = here(); });
+addEventListener("popstate", () => {
+  route.value = here();
+});
 
 // `stay` keeps the focus and the place on the page, for what changes a part of it.
 export function go(address, { replace = false, stay = replace } = {}) {
   history[replace ? "replaceState" : "pushState"](null, "", address);
   route.value = here();
-  if (!stay) { scrollTo(0, 0); document.getElementById("main")?.focus({ preventScroll: true }); }
+  if (!stay) {
+    scrollTo(0, 0);
+    document.getElementById("main")?.focus({ preventScroll: true });
+  }
 }
 
 // The same page with other parameters; null takes one away.
@@ -30,8 +35,16 @@ export function withQuery(changes, base = route.value) {
 
 document.addEventListener("click", (event) => {
   const link = event.target.closest?.("a[href^='/']");
-  if (!link || link.target || link.hasAttribute("download") || link.pathname.startsWith("/api")) return;
-  if (event.ctrlKey || event.metaKey || event.shiftKey || event.button || link.pathname === "/openapi.json") return;
+  if (!link || link.target || link.hasAttribute("download") || link.pathname.startsWith("/api"))
+    return;
+  if (
+    event.ctrlKey ||
+    event.metaKey ||
+    event.shiftKey ||
+    event.button ||
+    link.pathname === "/openapi.json"
+  )
+    return;
   event.preventDefault();
   go(link.getAttribute("href"), { stay: link.pathname === location.pathname });
 });
@@ -47,17 +60,22 @@ export class Refused extends Error {
 
 export async function api(path, body, method = body === undefined ? "GET" : "POST") {
   const raw = body instanceof Blob;
-  const headers = body === undefined && method === "GET" ? {} :
-    { "content-type": raw ? "application/octet-stream" : "application/json" };
+  const headers =
+    body === undefined && method === "GET"
+      ? {}
+      : { "content-type": raw ? "application/octet-stream" : "application/json" };
   let answer;
   try {
-    const sent = method === "GET" || method === "DELETE" ? undefined : raw ? body : JSON.stringify(body ?? {});
+    const sent =
+      method === "GET" || method === "DELETE" ? undefined : raw ? body : JSON.stringify(body ?? {});
     answer = await fetch(`/api${path}`, { method, headers, body: sent });
   } catch {
     throw new Refused(0, { message: "The server does not answer. Is it still running?" });
   }
   if (answer.status === 204) return null;
-  const said = await answer.json().catch(() => ({ message: `The server failed (${answer.status}).` }));
+  const said = await answer
+    .json()
+    .catch(() => ({ message: `The server failed (${answer.status}).` }));
   if (!answer.ok) throw new Refused(answer.status, said);
   return said;
 }
@@ -65,16 +83,25 @@ export async function api(path, body, method = body === undefined ? "GET" : "POS
 // A value that is asked for once and then kept: {state, value, error}.
 export function asked(promise) {
   const out = signal({ state: "waiting" });
-  promise.then((value) => { out.value = { state: "ready", value }; },
-    (error) => { out.value = { state: "failed", error }; });
+  promise.then(
+    (value) => {
+      out.value = { state: "ready", value };
+    },
+    (error) => {
+      out.value = { state: "failed", error };
+    },
+  );
   return out;
 }
 
 // Jobs ----------------------------------------------------------------------------------------
 export const jobs = signal({});
 export const connected = signal(false);
-export const active = computed(() =>
-  Object.values(jobs.value).filter((job) => job.state === "running" || job.state === "queued").length);
+export const active = computed(
+  () =>
+    Object.values(jobs.value).filter((job) => job.state === "running" || job.state === "queued")
+      .length,
+);
 
 function heard(rows) {
   const next = { ...jobs.value };
@@ -82,7 +109,9 @@ function heard(rows) {
     const known = next[row.id];
     if (row.state === "removed") delete next[row.id];
     // An answer may be older than what the socket said meanwhile.
-    else next[row.id] = known && known.changed > row.changed ? { ...row, ...known } : { ...known, ...row };
+    else
+      next[row.id] =
+        known && known.changed > row.changed ? { ...row, ...known } : { ...known, ...row };
   }
   jobs.value = next;
 }
@@ -98,24 +127,38 @@ export async function loadJob(id) {
 }
 
 export function listen() {
-  const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/api/live`);
-  socket.onopen = () => { connected.value = true; loadJobs().catch(() => {}); };
+  const socket = new WebSocket(
+    `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/api/live`,
+  );
+  socket.onopen = () => {
+    connected.value = true;
+    loadJobs().catch(() => {});
+  };
   socket.onmessage = (event) => heard(JSON.parse(event.data).jobs);
-  socket.onclose = () => { connected.value = false; setTimeout(listen, 1500); };
+  socket.onclose = () => {
+    connected.value = false;
+    setTimeout(listen, 1500);
+  };
 }
 
 // Text ----------------------------------------------------------------------------------------
 export const number = (value, digits = 3) =>
-  value === null || value === undefined ? "–" :
-    Number(value).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })
-      .replace(/^-(?=[0.]*$)/, "").replace("-", "−");
+  value === null || value === undefined
+    ? "–"
+    : Number(value)
+        .toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })
+        .replace(/^-(?=[0.]*$)/, "")
+        .replace("-", "−");
 export const percent = (share, digits = 1) =>
   share === null || share === undefined ? "–" : `${(100 * share).toFixed(digits)}%`;
 export const whole = (value) => Number(value).toLocaleString("en");
 export function bytes(count) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let power = 0;
-  while (count >= 1024 && power < 4) { count /= 1024; power += 1; }
+  while (count >= 1024 && power < 4) {
+    count /= 1024;
+    power += 1;
+  }
   return `${count.toFixed(Math.min(power, 1))} ${units[power]}`;
 }
 export function seconds(count) {
@@ -124,24 +167,41 @@ export function seconds(count) {
   return `${Math.floor(count / 60)} min ${Math.round(count % 60)} s`;
 }
 export const fraction = (value) => {
-  const known = { 0.125: "⅛", 0.25: "¼", 0.375: "⅜", 0.5: "½", 0.625: "⅝", 0.75: "¾", 0.875: "⅞", 1: "1", 0: "0" };
+  const known = {
+    0.125: "⅛",
+    0.25: "¼",
+    0.375: "⅜",
+    0.5: "½",
+    0.625: "⅝",
+    0.75: "¾",
+    0.875: "⅞",
+    1: "1",
+    0: "0",
+  };
   const near = Object.keys(known).find((key) => Math.abs(key - value) < 1e-6);
   return near === undefined ? number(value) : known[near];
 };
 
 // Shared pieces -------------------------------------------------------------------------------
-export const Field = ({ id, label, error, hint, children }) => html`
-  <div class="field ${error ? "wrong" : ""}">
+export const Field = ({ id, label, error, hint, children }) =>
+  html` <div class="field ${error ? "wrong" : ""}">
     <label for=${id}>${label}</label>
-    ${children}
-    ${hint && !error ? html`<p class="hint" id="${id}-hint">${hint}</p>` : null}
+    ${children} ${hint && !error ? html`<p class="hint" id="${id}-hint">${hint}</p>` : null}
     ${error ? html`<p class="error" role="alert" id="${id}-error">${error}</p>` : null}
   </div>`;
 
-export const Problem = ({ error }) => error ? html`<p class="problem" role="alert">${error.message || String(error)}</p>` : null;
-export const Wait = ({ children }) => html`<p class="wait" role="status"><span class="dots" aria-hidden="true"></span>${children}</p>`;
+export const Problem = ({ error }) =>
+  error ? html`<p class="problem" role="alert">${error.message || String(error)}</p>` : null;
+export const Wait = ({ children }) =>
+  html`<p class="wait" role="status"><span class="dots" aria-hidden="true"></span>${children}</p>`;
 
 export const STATES = {
-  queued: "waiting", running: "running", paused: "paused", done: "done", failed: "failed", cancelled: "cancelled",
+  queued: "waiting",
+  running: "running",
+  paused: "paused",
+  done: "done",
+  failed: "failed",
+  cancelled: "cancelled",
 };
-export const Badge = ({ state }) => html`<span class="badge ${state}">${STATES[state] || state}</span>`;
+export const Badge = ({ state }) =>
+  html`<span class="badge ${state}">${STATES[state] || state}</span>`;

@@ -12,9 +12,19 @@ export function placeOf(name, ranks = RANKS) {
   return name[2] === "o" ? [b, a] : [a, b];
 }
 
-export const COLOURS = { fold: [63, 127, 191], check: [87, 171, 107], call: [87, 171, 107], "all-in": [123, 63, 152] };
-const BETS = [[244, 184, 112], [205, 58, 50]];
-const LOW = [62, 103, 168], MIDDLE = [240, 232, 208], HIGH = [201, 90, 40];
+export const COLOURS = {
+  fold: [63, 127, 191],
+  check: [87, 171, 107],
+  call: [87, 171, 107],
+  "all-in": [123, 63, 152],
+};
+const BETS = [
+  [244, 184, 112],
+  [205, 58, 50],
+];
+const LOW = [62, 103, 168],
+  MIDDLE = [240, 232, 208],
+  HIGH = [201, 90, 40];
 
 const blend = (a, b, t) => a.map((x, k) => Math.round(x + (b[k] - x) * t));
 export const css = (c) => `rgb(${c[0]}, ${c[1]}, ${c[2]})`;
@@ -54,10 +64,14 @@ function fillBars(pen, { parts, height }, x, y, wide, high) {
 // cells: class -> {parts: [[colour, share]], height: 0..1, text}, or {each: [the same or null by suits]}.
 // Everything else is left empty.
 export function drawGrid(canvas, cells, { selected = null, theme = "light", ranks = RANKS } = {}) {
-  const size = canvas?.clientWidth, scale = devicePixelRatio || 1;
+  const size = canvas?.clientWidth,
+    scale = devicePixelRatio || 1;
   if (!size) return;
-  if (canvas.width !== Math.round(size * scale)) canvas.width = canvas.height = Math.round(size * scale);
-  const pen = canvas.getContext("2d"), each = size / ranks.length, gap = size > 360 ? 1 : 0.5;
+  if (canvas.width !== Math.round(size * scale))
+    canvas.width = canvas.height = Math.round(size * scale);
+  const pen = canvas.getContext("2d"),
+    each = size / ranks.length,
+    gap = size > 360 ? 1 : 0.5;
   const dark = theme === "dark";
   pen.setTransform(scale, 0, 0, scale, 0, 0);
   pen.clearRect(0, 0, size, size);
@@ -65,15 +79,31 @@ export function drawGrid(canvas, cells, { selected = null, theme = "light", rank
   const type = Math.max(7, Math.min(13, each * 0.29));
   for (let row = 0; row < ranks.length; row += 1) {
     for (let column = 0; column < ranks.length; column += 1) {
-      const name = classAt(row, column, ranks), cell = cells[name];
-      const x = column * each, y = row * each, wide = each - gap, high = each - gap;
+      const name = classAt(row, column, ranks),
+        cell = cells[name];
+      const x = column * each,
+        y = row * each,
+        wide = each - gap,
+        high = each - gap;
       pen.fillStyle = dark ? "#23272b" : row === column ? "#e6e3da" : "#eeece5";
       pen.fillRect(x, y, wide, high);
       let under = dark ? [35, 39, 43] : [238, 236, 229];
       if (cell?.each) {
-        const across = { 4: 2, 6: 3, 12: 3 }[cell.each.length], down = cell.each.length / across;
-        const top = size > 460 ? type * 1.35 : 0, [w, h] = [wide / across, (high - top) / down];
-        cell.each.forEach((one, k) => { if (one?.height > 0) fillBars(pen, one, x + (k % across) * w, y + top + Math.floor(k / across) * h, w - gap / 2, h - gap / 2); });
+        const across = { 4: 2, 6: 3, 12: 3 }[cell.each.length],
+          down = cell.each.length / across;
+        const top = size > 460 ? type * 1.35 : 0,
+          [w, h] = [wide / across, (high - top) / down];
+        cell.each.forEach((one, k) => {
+          if (one?.height > 0)
+            fillBars(
+              pen,
+              one,
+              x + (k % across) * w,
+              y + top + Math.floor(k / across) * h,
+              w - gap / 2,
+              h - gap / 2,
+            );
+        });
       } else if (cell && cell.height > 0) {
         fillBars(pen, cell, x, y, wide, high);
         if (cell.height > 0.9 && cell.parts.length) {
@@ -84,8 +114,10 @@ export function drawGrid(canvas, cells, { selected = null, theme = "light", rank
       pen.fillStyle = inkOn(under);
       pen.globalAlpha = cell && (cell.each || cell.height > 0) ? 1 : 0.55;
       pen.font = `600 ${type}px Inter, ui-sans-serif, system-ui, sans-serif`;
-      if (cell?.parts?.filter(([, share]) => share > 0.1).length > 1 && cell.height > 0.8) {  // a name over several colours
-        pen.strokeStyle = inkOn(under) === "#000000" ? "rgba(255, 255, 255, 0.5)" : "rgba(0, 0, 0, 0.5)";
+      if (cell?.parts?.filter(([, share]) => share > 0.1).length > 1 && cell.height > 0.8) {
+        // a name over several colours
+        pen.strokeStyle =
+          inkOn(under) === "#000000" ? "rgba(255, 255, 255, 0.5)" : "rgba(0, 0, 0, 0.5)";
         pen.lineWidth = 2.5;
         pen.lineJoin = "round";
         pen.strokeText(name, x + each * 0.09, y + each * 0.09);

@@ -7,53 +7,143 @@ import { Grid } from "./grid.js";
 const INK = [20, 98, 79];
 
 export function RangeEditor({ id, label, value, onChange, error }) {
-  const view = useSignal(null), weight = useSignal(1), at = useSignal(null), saved = useSignal([]), chosen = useSignal(null), wrong = useSignal("");
+  const view = useSignal(null),
+    weight = useSignal(1),
+    at = useSignal(null),
+    saved = useSignal([]),
+    chosen = useSignal(null),
+    wrong = useSignal("");
   useEffect(() => {
     let gone = false;
     const timer = setTimeout(async () => {
       try {
         const found = await api("/ranges/parse", { text: value.trim() || "AA:0" });
-        if (!gone) { view.value = found; wrong.value = ""; }
-      } catch (failed) { if (!gone) wrong.value = failed.fields?.text || failed.message; }
+        if (!gone) {
+          view.value = found;
+          wrong.value = "";
+        }
+      } catch (failed) {
+        if (!gone) wrong.value = failed.fields?.text || failed.message;
+      }
     }, 120);
-    return () => { gone = true; clearTimeout(timer); };
+    return () => {
+      gone = true;
+      clearTimeout(timer);
+    };
   }, [value]);
-  useEffect(() => { api("/ranges").then((rows) => { saved.value = rows; }, () => {}); }, []);
+  useEffect(() => {
+    api("/ranges").then(
+      (rows) => {
+        saved.value = rows;
+      },
+      () => {},
+    );
+  }, []);
   const classes = view.value?.classes || {};
-  const cells = useMemo(() => Object.fromEntries(Object.entries(classes).map(([name, share]) => [name, { parts: [[INK, 1]], height: share, text: share < 1 ? percent(share, 0) : "" }])), [view.value]);
+  const cells = useMemo(
+    () =>
+      Object.fromEntries(
+        Object.entries(classes).map(([name, share]) => [
+          name,
+          { parts: [[INK, 1]], height: share, text: share < 1 ? percent(share, 0) : "" },
+        ]),
+      ),
+    [view.value],
+  );
   const mode = useSignal(1);
   // A later item replaces an earlier one, so painting appends; the text is tidied when it is left.
   const pick = (name, kind) => {
     at.value = name;
     if (kind === "point") return;
-    if (kind === "press") mode.value = Math.abs((classes[name] || 0) - weight.value) < 1e-3 ? 0 : weight.value;
+    if (kind === "press")
+      mode.value = Math.abs((classes[name] || 0) - weight.value) < 1e-3 ? 0 : weight.value;
     const next = `${value.trim() ? `${value.trim()},` : ""}${name}:${mode.value}`;
     view.value = { ...(view.value || {}), classes: { ...classes, [name]: mode.value } };
     onChange(next);
   };
-  const tidy = () => { if (view.value?.text !== undefined && !wrong.value) onChange(view.value.text === "random:0" ? "" : view.value.text); };
+  const tidy = () => {
+    if (view.value?.text !== undefined && !wrong.value)
+      onChange(view.value.text === "random:0" ? "" : view.value.text);
+  };
   const keep = async () => {
     const name = prompt("Keep this range under the name");
     if (!name) return;
-    try { await api("/ranges", { name, text: value }); saved.value = await api("/ranges"); } catch (failed) { wrong.value = failed.message; }
+    try {
+      await api("/ranges", { name, text: value });
+      saved.value = await api("/ranges");
+    } catch (failed) {
+      wrong.value = failed.message;
+    }
   };
   const forget = async () => {
-    try { await api(`/ranges/${chosen.value.id}`, undefined, "DELETE"); chosen.value = null; saved.value = await api("/ranges"); } catch (failed) { wrong.value = failed.message; }
+    try {
+      await api(`/ranges/${chosen.value.id}`, undefined, "DELETE");
+      chosen.value = null;
+      saved.value = await api("/ranges");
+    } catch (failed) {
+      wrong.value = failed.message;
+    }
   };
   const shown = error || wrong.value;
   return html`<div class="range-editor">
-    <div class="range-head"><h2 class="third" id="${id}-title">${label}</h2><span class="num soft">${view.value ? `${number(view.value.combos, view.value.combos % 1 ? 1 : 0)} hands, ${percent(view.value.share || 0)}` : ""}</span></div>
-    <${Grid} cells=${cells} selected=${at.value} onPick=${pick} label=${`Range of the player ${label}`} summary=${(name) => name ? `${name}, weight ${classes[name] || 0}` : ""} />
+    <div class="range-head">
+      <h2 class="third" id="${id}-title">${label}</h2>
+      <span class="num soft"
+        >${view.value ? `${number(view.value.combos, view.value.combos % 1 ? 1 : 0)} hands, ${percent(view.value.share || 0)}` : ""}</span
+      >
+    </div>
+    <${Grid}
+      cells=${cells}
+      selected=${at.value}
+      onPick=${pick}
+      label=${`Range of the player ${label}`}
+      summary=${(name) => (name ? `${name}, weight ${classes[name] || 0}` : "")}
+    />
     <div class="range-tools">
-      <label for="${id}-weight">Brush</label><input id="${id}-weight" type="range" min="0" max="1" step="0.05" value=${weight.value} onInput=${(e) => { weight.value = Number(e.target.value); }} /><output>${percent(weight.value, 0)}</output>
+      <label for="${id}-weight">Brush</label
+      ><input
+        id="${id}-weight"
+        type="range"
+        min="0"
+        max="1"
+        step="0.05"
+        value=${weight.value}
+        onInput=${(e) => {
+          weight.value = Number(e.target.value);
+        }}
+      /><output>${percent(weight.value, 0)}</output>
       <button type="button" class="ghost" onClick=${() => onChange("random")}>All</button>
       <button type="button" class="ghost" onClick=${() => onChange(" ")}>None</button>
       <button type="button" class="ghost" onClick=${keep}>Keep</button>
-      ${saved.value.length ? html`<select aria-label="Kept ranges" value="" onChange=${(e) => { chosen.value = saved.value.find((row) => row.text === e.target.value); if (chosen.value) onChange(chosen.value.text); e.target.value = ""; }}><option value="">Kept ranges</option>${saved.value.map((row) => html`<option key=${row.id} value=${row.text}>${row.name}</option>`)}</select>` : null}
+      ${
+        saved.value.length
+          ? html`<select
+              aria-label="Kept ranges"
+              value=""
+              onChange=${(e) => {
+                chosen.value = saved.value.find((row) => row.text === e.target.value);
+                if (chosen.value) onChange(chosen.value.text);
+                e.target.value = "";
+              }}
+            >
+              <option value="">Kept ranges</option>
+              ${saved.value.map((row) => html`<option key=${row.id} value=${row.text}>${row.name}</option>`)}
+            </select>`
+          : null
+      }
       ${chosen.value ? html`<button type="button" class="ghost" onClick=${forget}>Forget ${chosen.value.name}</button>` : null}
     </div>
     <label class="visually-hidden" for=${id}>${label} as text</label>
-    <textarea id=${id} rows="2" spellcheck="false" value=${value === " " ? "" : value} onInput=${(e) => onChange(e.target.value)} onBlur=${tidy} aria-invalid=${shown ? "true" : undefined} aria-describedby=${shown ? `${id}-error` : undefined}></textarea>
+    <textarea
+      id=${id}
+      rows="2"
+      spellcheck="false"
+      value=${value === " " ? "" : value}
+      onInput=${(e) => onChange(e.target.value)}
+      onBlur=${tidy}
+      aria-invalid=${shown ? "true" : undefined}
+      aria-describedby=${shown ? `${id}-error` : undefined}
+    ></textarea>
     ${shown ? html`<p class="error" role="alert" id="${id}-error">${shown}</p>` : null}
   </div>`;
 }

@@ -1,5 +1,19 @@
 // A solution: its strategy at every decision of every street, the next cards, another solution, locks.
-import { html, api, asked, jobs, route, withQuery, go, number, percent, whole, Field, Problem, Wait } from "../lib/core.js";
+import {
+  html,
+  api,
+  asked,
+  jobs,
+  route,
+  withQuery,
+  go,
+  number,
+  percent,
+  whole,
+  Field,
+  Problem,
+  Wait,
+} from "../lib/core.js";
 import { useEffect, useMemo } from "preact/hooks";
 import { signal, useSignal } from "@preact/signals";
 import { Grid, colours, css, ramp, inkOn } from "../lib/grid.js";
@@ -7,9 +21,19 @@ import { Curve } from "../lib/curve.js";
 import { Card, Cards, Deck, SIGN, classOf, handsOf } from "../lib/cards.js";
 
 export const SEATS = ["OOP", "IP"];
-const VIEWS = [["strategy", "Strategy"], ["ev", "EV"], ["equity", "Equity"], ["eqr", "EQR"], ["reach", "Reach"]];
-const BARS = [["", "by reach, the highest is full"], ["absolute", "by reach, absolute"], ["full", "all full"]];
-const HELD = [120, 134, 143];  // a range without a strategy: the player who waits
+const VIEWS = [
+  ["strategy", "Strategy"],
+  ["ev", "EV"],
+  ["equity", "Equity"],
+  ["eqr", "EQR"],
+  ["reach", "Reach"],
+];
+const BARS = [
+  ["", "by reach, the highest is full"],
+  ["absolute", "by reach, absolute"],
+  ["full", "all full"],
+];
+const HELD = [120, 134, 143]; // a range without a strategy: the player who waits
 const ABOUT = {
   ev: "Chips of the pot here that a hand wins on average, less what it still puts in. Folding is 0.",
   equity: "Share of the pot without further betting, against the range that the opponent has here.",
@@ -26,11 +50,18 @@ function place(id, line, stamp) {
   if (seen.has(key)) return seen.get(key);
   const out = signal({ state: "waiting" });
   const at = `/jobs/${id}/decision?line=${encodeURIComponent(line)}`;
-  const heard = (value) => { out.value = { state: "ready", value }; };
-  api(at).then(async (plain) => {
-    heard(plain);
-    if (plain.kind === "decision") heard(await api(`${at}&values=true`));
-  }).catch((error) => { out.value = { ...out.value, state: "failed", error }; seen.delete(key); });
+  const heard = (value) => {
+    out.value = { state: "ready", value };
+  };
+  api(at)
+    .then(async (plain) => {
+      heard(plain);
+      if (plain.kind === "decision") heard(await api(`${at}&values=true`));
+    })
+    .catch((error) => {
+      out.value = { ...out.value, state: "failed", error };
+      seen.delete(key);
+    });
   seen.set(key, out);
   if (seen.size > 60) seen.delete(seen.keys().next().value);
   return out;
@@ -39,8 +70,13 @@ function place(id, line, stamp) {
 // What is known of a place; until a new one is there, the last one.
 function usePlace(id, line, stamp) {
   const kept = useSignal(null);
-  const found = useMemo(() => id ? place(id, line, stamp) : signal({ state: "none" }), [id, line, stamp]);
-  useEffect(() => { if (found.value.value) kept.value = found.value.value; }, [found.value]);
+  const found = useMemo(
+    () => (id ? place(id, line, stamp) : signal({ state: "none" })),
+    [id, line, stamp],
+  );
+  useEffect(() => {
+    if (found.value.value) kept.value = found.value.value;
+  }, [found.value]);
   return [found.value.value || kept.value, found.value];
 }
 
@@ -48,18 +84,37 @@ function usePlace(id, line, stamp) {
 function classes(decision, values = decision.values, name = classOf) {
   const out = {};
   decision.hands.forEach((hand, k) => {
-    const cell = (out[name(hand)] ||= { hands: [], reach: 0, chance: 0, mix: decision.actions.map(() => 0), ev: 0, equity: 0, known: 0 });
+    const cell = (out[name(hand)] ||= {
+      hands: [],
+      reach: 0,
+      chance: 0,
+      mix: decision.actions.map(() => 0),
+      ev: 0,
+      equity: 0,
+      known: 0,
+    });
     cell.hands.push(k);
     cell.reach += decision.reach[k];
     cell.chance += decision.chance[k];
-    decision.probs?.[k].forEach((p, a) => { cell.mix[a] += p * decision.chance[k]; });
+    decision.probs?.[k].forEach((p, a) => {
+      cell.mix[a] += p * decision.chance[k];
+    });
     const [ev, equity] = [values?.hand_ev[k] ?? null, values?.hand_equity[k] ?? null];
-    if (ev !== null && equity !== null) { cell.ev += decision.chance[k] * ev; cell.equity += decision.chance[k] * equity; cell.known += decision.chance[k]; }
+    if (ev !== null && equity !== null) {
+      cell.ev += decision.chance[k] * ev;
+      cell.equity += decision.chance[k] * equity;
+      cell.known += decision.chance[k];
+    }
   });
   for (const cell of Object.values(out)) {
     cell.reach /= cell.hands.length;
     if (cell.chance > 0) cell.mix = cell.mix.map((p) => p / cell.chance);
-    if (cell.known > 0) { cell.ev /= cell.known; cell.equity /= cell.known; } else { cell.ev = cell.equity = null; }
+    if (cell.known > 0) {
+      cell.ev /= cell.known;
+      cell.equity /= cell.known;
+    } else {
+      cell.ev = cell.equity = null;
+    }
   }
   return out;
 }
@@ -69,23 +124,49 @@ function classes(decision, values = decision.values, name = classOf) {
 function cellsOf(decision, view, bars, single) {
   const found = classes(decision);
   if (!single) return drawn(found, decision, view, bars);
-  const one = drawn(classes(decision, decision.values, (hand) => hand), decision, view, bars), known = {};
-  for (const [hand, cell] of Object.entries(one)) known[[hand.slice(0, 2), hand.slice(2)].sort().join("")] = cell;
-  return Object.fromEntries(Object.keys(found).map((name) => [name, { each: handsOf(name).map((hand) => known[[hand.slice(0, 2), hand.slice(2)].sort().join("")] || null), text: "" }]));
+  const one = drawn(
+      classes(decision, decision.values, (hand) => hand),
+      decision,
+      view,
+      bars,
+    ),
+    known = {};
+  for (const [hand, cell] of Object.entries(one))
+    known[[hand.slice(0, 2), hand.slice(2)].sort().join("")] = cell;
+  return Object.fromEntries(
+    Object.keys(found).map((name) => [
+      name,
+      {
+        each: handsOf(name).map(
+          (hand) => known[[hand.slice(0, 2), hand.slice(2)].sort().join("")] || null,
+        ),
+        text: "",
+      },
+    ]),
+  );
 }
 
 function drawn(found, decision, view, bars) {
-  const shades = colours(decision.actions), out = {};
+  const shades = colours(decision.actions),
+    out = {};
   const most = Math.max(...Object.values(found).map((cell) => cell.reach), 1e-9);
-  const evs = Object.values(found).map((cell) => cell.ev).filter((ev) => ev !== null);
+  const evs = Object.values(found)
+    .map((cell) => cell.ev)
+    .filter((ev) => ev !== null);
   const top = Math.max(...evs, 1e-9);
   for (const [name, cell] of Object.entries(found)) {
     const height = bars === "full" ? 1 : cell.reach / (bars === "absolute" ? 1 : most);
     const eqr = cell.equity > 0.02 ? cell.ev / (decision.pot * cell.equity) : null;
-    const shade = { ev: cell.ev === null ? null : [cell.ev / top, number(cell.ev, top < 10 ? 1 : 0)], equity: cell.equity === null ? null : [cell.equity, percent(cell.equity, 0)],
-      eqr: eqr === null || cell.ev === null ? null : [eqr / 2, percent(eqr, 0)], reach: [cell.reach / most, percent(cell.reach, 0)] }[view];
+    const shade = {
+      ev: cell.ev === null ? null : [cell.ev / top, number(cell.ev, top < 10 ? 1 : 0)],
+      equity: cell.equity === null ? null : [cell.equity, percent(cell.equity, 0)],
+      eqr: eqr === null || cell.ev === null ? null : [eqr / 2, percent(eqr, 0)],
+      reach: [cell.reach / most, percent(cell.reach, 0)],
+    }[view];
     if (view === "strategy") {
-      const parts = decision.probs ? cell.mix.map((share, a) => [shades[a], share]).reverse() : [[HELD, 1]];
+      const parts = decision.probs
+        ? cell.mix.map((share, a) => [shades[a], share]).reverse()
+        : [[HELD, 1]];
       out[name] = { parts, height: cell.chance > 0 ? height : 0, text: "" };
     } else if (shade) out[name] = { parts: [[ramp(shade[0]), 1]], height, text: shade[1] };
   }
@@ -96,20 +177,48 @@ function drawn(found, decision, view, bars) {
 export function Explorer({ job }) {
   const query = route.value.query;
   const line = query.get("line") || "";
-  const others = Object.values(jobs.value).filter((each) => each.id !== job.id && each.result?.spot).sort((a, b) => b.made - a.made);
-  const against = query.get("against") ?? (job.of && jobs.value[job.of]?.result?.spot ? job.of : "");
+  const others = Object.values(jobs.value)
+    .filter((each) => each.id !== job.id && each.result?.spot)
+    .sort((a, b) => b.made - a.made);
+  const against =
+    query.get("against") ?? (job.of && jobs.value[job.of]?.result?.spot ? job.of : "");
   const [here, asking] = usePlace(job.id, line, `${job.state}${job.result.iterations}`);
   const [old, asking_old] = usePlace(against || null, line, "");
-  if (!here) return asking.state === "failed" ? html`<${Problem} error=${asking.error} />` : html`<${Wait}>Reading the solution<//>`;
+  if (!here)
+    return asking.state === "failed"
+      ? html`<${Problem} error=${asking.error} />`
+      : html`<${Wait}>Reading the solution<//>`;
   const shades = here.kind === "decision" ? colours(here.actions) : [];
   return html`<div class="explorer">
     <${ActionBar} here=${here} shades=${shades} />
     ${asking.state === "failed" ? html`<${Problem} error=${asking.error} />` : null}
-    ${here.kind === "card" ? html`<${NextCard} job=${job} here=${here} key=${here.line} />`
-      : html`<${Decision} job=${job} here=${here} shades=${shades} against=${against} old=${old?.kind === "decision" ? old : null} />`}
+    ${
+      here.kind === "card"
+        ? html`<${NextCard} job=${job} here=${here} key=${here.line} />`
+        : html`<${Decision}
+            job=${job}
+            here=${here}
+            shades=${shades}
+            against=${against}
+            old=${old?.kind === "decision" ? old : null}
+          />`
+    }
     ${against && asking_old.state === "failed" ? html`<p class="hint">The other solution has no such decision. ${asking_old.error.message}</p>` : null}
-    ${others.length ? html`<div class="tabs"><label for="against">Compare with</label><select id="against" value=${against} onChange=${(e) => go(withQuery({ against: e.target.value }), { replace: true })}>
-      <option value="">nothing</option>${others.map((each) => html`<option key=${each.id} value=${each.id}>${each.name}</option>`)}</select></div>` : null}
+    ${
+      others.length
+        ? html`<div class="tabs">
+            <label for="against">Compare with</label
+            ><select
+              id="against"
+              value=${against}
+              onChange=${(e) => go(withQuery({ against: e.target.value }), { replace: true })}
+            >
+              <option value="">nothing</option>
+              ${others.map((each) => html`<option key=${each.id} value=${each.id}>${each.name}</option>`)}
+            </select>
+          </div>`
+        : null
+    }
     ${here.kind === "decision" ? html`<${LockBox} job=${job} here=${here} />` : null}
   </div>`;
 }
@@ -118,160 +227,573 @@ function ActionBar({ here, shades }) {
   const at = (line) => withQuery({ line: line || null, report: null });
   return html`<nav class="action-bar" aria-label="Line of play">
     ${here.path.map((step) => html`<a key=${step.line} class="step" href=${at(step.line)}>${step.card ? html`<small>${step.street}</small><${Card} card=${step.card} small />` : html`<small>${SEATS[step.player]}</small>${step.name}`}</a>`)}
-    ${here.kind === "card" ? html`<div class="step here"><small>${here.street} · pot ${whole(here.pot)}</small>${route.value.query.get("report") ? "choose a card below" : html`<${CardLinks} here=${here} />`}</div>`
-      : html`<div class="step here"><small>${SEATS[here.player]} to act · pot ${whole(here.pot)}</small>
-      <span class="options">${here.actions.map((action, k) => {
-        const inside = html`<i style=${{ background: css(shades[k]) }}></i><b>${action.name}</b><span class="num">${percent(action.frequency)}</span>${action.ev === undefined || action.ev === null ? null : html`<em class="num">EV ${number(action.ev, 1)}</em>`}`;
-        return action.next === "decision" || action.next === "card" ? html`<a key=${action.id} class="option" href=${at(action.line)}>${inside}${action.next === "card" ? html`<em>next card</em>` : null}</a>` : html`<span key=${action.id} class="option end">${inside}<em>${action.next}</em></span>`;
-      })}</span></div>`}
+    ${
+      here.kind === "card"
+        ? html`<div class="step here">
+            <small>${here.street} · pot ${whole(here.pot)}</small
+            >${route.value.query.get("report") ? "choose a card below" : html`<${CardLinks} here=${here} />`}
+          </div>`
+        : html`<div class="step here">
+            <small>${SEATS[here.player]} to act · pot ${whole(here.pot)}</small>
+            <span class="options"
+              >${here.actions.map((action, k) => {
+                const inside = html`<i style=${{ background: css(shades[k]) }}></i
+                  ><b>${action.name}</b
+                  ><span class="num">${percent(action.frequency)}</span
+                  >${action.ev === undefined || action.ev === null ? null : html`<em class="num">EV ${number(action.ev, 1)}</em>`}`;
+                return action.next === "decision" || action.next === "card"
+                  ? html`<a key=${action.id} class="option" href=${at(action.line)}
+                      >${inside}${action.next === "card" ? html`<em>next card</em>` : null}</a
+                    >`
+                  : html`<span key=${action.id} class="option end"
+                      >${inside}<em>${action.next}</em></span
+                    >`;
+              })}</span
+            >
+          </div>`
+    }
   </nav>`;
 }
 
 // The cards that can come; with a report each has the colour of its number.
 function CardLinks({ here, rows, measure }) {
-  const free = new Set(here.cards), told = rows && measure ? Object.fromEntries(rows.map((row) => [row.card, measure.of(row)])) : {};
+  const free = new Set(here.cards),
+    told =
+      rows && measure ? Object.fromEntries(rows.map((row) => [row.card, measure.of(row)])) : {};
   const known = Object.values(told).filter((value) => value !== null && value !== undefined);
   const [low, high] = [Math.min(...known), Math.max(...known)];
-  const first = [..."shdc"].flatMap((suit) => [..."AKQJT98765432"].map((rank) => rank + suit)).find((card) => free.has(card));
-  return html`<${Deck} label="Next card" draw=${(card, more) => {
-    if (!free.has(card)) return html`<span key=${card} class="pick gone" aria-hidden="true"></span>`;
-    const value = told[card], shade = value === undefined || value === null ? null : ramp(high > low ? (value - low) / (high - low) : 0.5);
-    const label = shade ? more["aria-label"].replace(",", ` ${measure.text(value)},`) : more["aria-label"];
-    return html`<a ...${more} aria-label=${label} class="pick ${shade ? "shaded" : card[1]}" tabindex=${card === first ? 0 : -1} href=${withQuery({ line: `${here.line} / ${card}`, report: null })}
-      style=${shade ? { background: css(shade), color: inkOn(shade) } : undefined}>${card[0]}${SIGN[card[1]]}${shade ? html` <small>${measure.text(value)}</small>` : null}</a>`;
-  }} />`;
+  const first = [..."shdc"]
+    .flatMap((suit) => [..."AKQJT98765432"].map((rank) => rank + suit))
+    .find((card) => free.has(card));
+  return html`<${Deck}
+    label="Next card"
+    draw=${(card, more) => {
+      if (!free.has(card))
+        return html`<span key=${card} class="pick gone" aria-hidden="true"></span>`;
+      const value = told[card],
+        shade =
+          value === undefined || value === null
+            ? null
+            : ramp(high > low ? (value - low) / (high - low) : 0.5);
+      const label = shade
+        ? more["aria-label"].replace(",", ` ${measure.text(value)},`)
+        : more["aria-label"];
+      return html`<a
+        ...${more}
+        aria-label=${label}
+        class="pick ${shade ? "shaded" : card[1]}"
+        tabindex=${card === first ? 0 : -1}
+        href=${withQuery({ line: `${here.line} / ${card}`, report: null })}
+        style=${shade ? { background: css(shade), color: inkOn(shade) } : undefined}
+        >${card[0]}${SIGN[card[1]]}${shade ? html` <small>${measure.text(value)}</small>` : null}</a
+      >`;
+    }}
+  />`;
 }
 
 // Every next card, by EV, equity or what is played.
 function NextCard({ job, here }) {
   const chosen = route.value.query.get("report");
-  const found = useMemo(() => chosen ? asked(api(`/jobs/${job.id}/runouts?line=${encodeURIComponent(here.line)}`)) : signal({ state: "none" }), [job.id, job.state, here.line, !!chosen]).value;
+  const found = useMemo(
+    () =>
+      chosen
+        ? asked(api(`/jobs/${job.id}/runouts?line=${encodeURIComponent(here.line)}`))
+        : signal({ state: "none" }),
+    [job.id, job.state, here.line, !!chosen],
+  ).value;
   const rows = found.value;
   const measures = [
-    ...SEATS.flatMap((seat) => [["ev", "EV", (v) => number(v, 0)], ["equity", "equity", (v) => percent(v, 0)]].map(([key, name, text]) => ({ id: `${key}_${seat.toLowerCase()}`, name: `${seat} ${name}`, of: (row) => row[`${key}_${seat.toLowerCase()}`], text }))),
-    ...(rows ? [...new Set(rows.flatMap((row) => Object.keys(row.often)))] : []).map((name) => ({ id: name, name, of: (row) => row.often[name] ?? 0, text: (v) => percent(v, 0) })),
+    ...SEATS.flatMap((seat) =>
+      [
+        ["ev", "EV", (v) => number(v, 0)],
+        ["equity", "equity", (v) => percent(v, 0)],
+      ].map(([key, name, text]) => ({
+        id: `${key}_${seat.toLowerCase()}`,
+        name: `${seat} ${name}`,
+        of: (row) => row[`${key}_${seat.toLowerCase()}`],
+        text,
+      })),
+    ),
+    ...(rows ? [...new Set(rows.flatMap((row) => Object.keys(row.often)))] : []).map((name) => ({
+      id: name,
+      name,
+      of: (row) => row.often[name] ?? 0,
+      text: (v) => percent(v, 0),
+    })),
   ];
   const measure = measures.find((each) => each.id === chosen) || measures[0];
   const show = (id) => go(withQuery({ report: id }), { replace: true });
-  if (!chosen) return html`<p class="hint">Choose a card above, or <button type="button" class="ghost" onClick=${() => show("ev_oop")}>see all of them</button></p>`;
+  if (!chosen)
+    return html`<p class="hint">
+      Choose a card above, or${" "}
+      <button type="button" class="ghost" onClick=${() => show("ev_oop")}>see all of them</button>
+    </p>`;
   if (found.state === "failed") return html`<${Problem} error=${found.error} />`;
   if (!rows) return html`<${Wait}>Computing every next card<//>`;
   const sorted = [...rows].sort((a, b) => (measure.of(b) ?? -1) - (measure.of(a) ?? -1));
-  return html`<section class="report"><h2>Every ${here.street}</h2>
-    <div class="tabs" role="group" aria-label="What the cards show">${measures.map((each) => html`<button type="button" key=${each.id} aria-pressed=${measure.id === each.id} onClick=${() => show(each.id)}>${each.name}</button>`)}</div>
-    <div class="report-body"><div class="shaded-deck"><${CardLinks} here=${here} rows=${rows} measure=${measure} /><p class="hint">Orange is high, blue is low.</p></div>
-    <div class="scroll" tabindex="0" role="region" aria-label="Next cards"><table><thead><tr><th>card</th><th class="num">chance</th>${measures.map((each) => html`<th key=${each.id} class="num">${each.name}</th>`)}</tr></thead>
-      <tbody>${sorted.map((row) => html`<tr key=${row.card}><td><a href=${withQuery({ line: `${here.line} / ${row.card}`, report: null })}><${Card} card=${row.card} small /></a></td><td class="num">${percent(row.chance)}</td>${measures.map((each) => html`<td key=${each.id} class="num">${each.text === undefined ? "" : each.of(row) === null ? "–" : each.text(each.of(row))}</td>`)}</tr>`)}</tbody></table></div></div></section>`;
+  return html`<section class="report">
+    <h2>Every ${here.street}</h2>
+    <div class="tabs" role="group" aria-label="What the cards show">
+      ${measures.map((each) => html`<button type="button" key=${each.id} aria-pressed=${measure.id === each.id} onClick=${() => show(each.id)}>${each.name}</button>`)}
+    </div>
+    <div class="report-body">
+      <div class="shaded-deck">
+        <${CardLinks} here=${here} rows=${rows} measure=${measure} />
+        <p class="hint">Orange is high, blue is low.</p>
+      </div>
+      <div class="scroll" tabindex="0" role="region" aria-label="Next cards">
+        <table>
+          <thead>
+            <tr>
+              <th>card</th>
+              <th class="num">chance</th>
+              ${measures.map((each) => html`<th key=${each.id} class="num">${each.name}</th>`)}
+            </tr>
+          </thead>
+          <tbody>
+            ${sorted.map(
+              (row) =>
+                html`<tr key=${row.card}>
+                  <td>
+                    <a href=${withQuery({ line: `${here.line} / ${row.card}`, report: null })}
+                      ><${Card} card=${row.card} small
+                    /></a>
+                  </td>
+                  <td class="num">${percent(row.chance)}</td>
+                  ${measures.map((each) => html`<td key=${each.id} class="num">${each.text === undefined ? "" : each.of(row) === null ? "–" : each.text(each.of(row))}</td>`)}
+                </tr>`,
+            )}
+          </tbody>
+        </table>
+      </div>
+    </div>
+  </section>`;
 }
 
 function Decision({ job, here, shades, against, old }) {
   const query = route.value.query;
-  const view = query.get("view") || "strategy", picked = query.get("hand"), bars = query.get("bars"), single = query.get("suits") === "single";
+  const view = query.get("view") || "strategy",
+    picked = query.get("hand"),
+    bars = query.get("bars"),
+    single = query.get("suits") === "single";
   const both = query.get("both") === "1" && !old;
   const found = useMemo(() => classes(here), [here]);
   const cells = useMemo(() => cellsOf(here, view, bars, single), [here, view, bars, single]);
-  const oldCells = useMemo(() => old ? cellsOf(old, view, bars, single) : null, [old, view, bars, single]);
+  const oldCells = useMemo(
+    () => (old ? cellsOf(old, view, bars, single) : null),
+    [old, view, bars, single],
+  );
   const waiting = useMemo(() => {
     const other = both && here.values?.opponent;
-    return other ? cellsOf({ ...other, actions: [], pot: here.pot, values: other }, view, bars, single) : null;
+    return other
+      ? cellsOf({ ...other, actions: [], pot: here.pot, values: other }, view, bars, single)
+      : null;
   }, [here, view, bars, single, both]);
   const set = (changes) => go(withQuery(changes), { replace: true });
-  const pick = (name, kind) => { if (kind !== "paint") go(withQuery({ hand: name }), { replace: true }); };
-  const about = (name) => { const cell = found[name]; return !name ? "" : !cell ? `${name} is not in the range` : `${name}: ${here.actions.map((a, k) => `${a.name} ${percent(cell.mix[k], 0)}`).join(", ")}`; };
-  const values = here.values, other = jobs.value[against];
-  return html`<p class="facts here-facts">${here.line ? html`<span>this line is played <b>${percent(here.frequency)}</b></span>` : null}
-      ${values ? SEATS.map((seat, p) => html`<span key=${seat}>${seat} EV <b>${number(values.ev[p], 2)}</b>, equity <b>${percent(values.equity[p])}</b>, EQR <b>${values.equity[p] > 0.001 ? percent(values.ev[p] / (values.equity[p] * here.pot), 0) : "–"}</b></span>`) : html`<span>computing EV and equity …</span>`}</p>
-    <div class="tabs" role="group" aria-label="What the grid shows">${VIEWS.map(([key, name]) => html`<button type="button" key=${key} aria-pressed=${view === key} onClick=${() => go(withQuery({ view: key === "strategy" ? null : key }), { replace: true })}>${name}</button>`)}
-      <span class="choices"><label for="bars">Bars</label><select id="bars" value=${bars || ""} onChange=${(e) => set({ bars: e.target.value })}>${BARS.map(([key, name]) => html`<option key=${key} value=${key}>${name}</option>`)}</select>
-      <label for="suits">Suits</label><select id="suits" value=${single ? "single" : ""} onChange=${(e) => set({ suits: e.target.value })}><option value="">grouped</option><option value="single">single</option></select>
-      ${old ? null : html`<label class="check"><input id="both" type="checkbox" checked=${both} onChange=${(e) => set({ both: e.target.checked ? "1" : null })} /> both players</label>`}</span></div>
+  const pick = (name, kind) => {
+    if (kind !== "paint") go(withQuery({ hand: name }), { replace: true });
+  };
+  const about = (name) => {
+    const cell = found[name];
+    return !name
+      ? ""
+      : !cell
+        ? `${name} is not in the range`
+        : `${name}: ${here.actions.map((a, k) => `${a.name} ${percent(cell.mix[k], 0)}`).join(", ")}`;
+  };
+  const values = here.values,
+    other = jobs.value[against];
+  return html`<p class="facts here-facts">
+      ${here.line ? html`<span>this line is played <b>${percent(here.frequency)}</b></span>` : null}
+      ${values ? SEATS.map((seat, p) => html`<span key=${seat}>${seat} EV <b>${number(values.ev[p], 2)}</b>, equity <b>${percent(values.equity[p])}</b>, EQR <b>${values.equity[p] > 0.001 ? percent(values.ev[p] / (values.equity[p] * here.pot), 0) : "–"}</b></span>`) : html`<span>computing EV and equity …</span>`}
+    </p>
+    <div class="tabs" role="group" aria-label="What the grid shows">
+      ${VIEWS.map(([key, name]) => html`<button type="button" key=${key} aria-pressed=${view === key} onClick=${() => go(withQuery({ view: key === "strategy" ? null : key }), { replace: true })}>${name}</button>`)}
+      <span class="choices"
+        ><label for="bars">Bars</label
+        ><select id="bars" value=${bars || ""} onChange=${(e) => set({ bars: e.target.value })}>
+          ${BARS.map(([key, name]) => html`<option key=${key} value=${key}>${name}</option>`)}
+        </select>
+        <label for="suits">Suits</label
+        ><select
+          id="suits"
+          value=${single ? "single" : ""}
+          onChange=${(e) => set({ suits: e.target.value })}
+        >
+          <option value="">grouped</option>
+          <option value="single">single</option>
+        </select>
+        ${old ? null : html`<label class="check"><input id="both" type="checkbox" checked=${both} onChange=${(e) => set({ both: e.target.checked ? "1" : null })} /> both players</label>`}</span
+      >
+    </div>
     <div class="explore-body ${oldCells ? "pair" : waiting ? "two" : ""}">
-      ${oldCells ? html`<div><h2 class="third compared">${other?.name || "The other"}</h2><${Grid} cells=${oldCells} selected=${picked} onPick=${pick} label=${`The other solution: ${view}`} /></div>` : null}
-      <div>${oldCells || waiting ? html`<h2 class="third compared">${waiting ? `${SEATS[here.player]}, to act` : job.name}</h2>` : null}
-        <${Grid} cells=${cells} selected=${picked} onPick=${pick} label=${`${SEATS[here.player]} by class of hands: ${view}`} summary=${about} />
-        ${ABOUT[view] || single ? html`<p class="hint">${ABOUT[view]} ${single ? "Each hand of a class has a field of its own: from the left and the top ♠ ♥ ♦ ♣, first of the higher card." : ""}</p>` : null}</div>
-      ${waiting ? html`<div><h2 class="third compared">${SEATS[1 - here.player]}, ${view === "strategy" ? "the range here" : "waits"}</h2><${Grid} cells=${waiting} selected=${picked} onPick=${pick} label=${`${SEATS[1 - here.player]} by class of hands: ${view}`} /></div>` : null}
+      ${
+        oldCells
+          ? html`<div>
+              <h2 class="third compared">${other?.name || "The other"}</h2>
+              <${Grid}
+                cells=${oldCells}
+                selected=${picked}
+                onPick=${pick}
+                label=${`The other solution: ${view}`}
+              />
+            </div>`
+          : null
+      }
+      <div>
+        ${oldCells || waiting ? html`<h2 class="third compared">${waiting ? `${SEATS[here.player]}, to act` : job.name}</h2>` : null}
+        <${Grid}
+          cells=${cells}
+          selected=${picked}
+          onPick=${pick}
+          label=${`${SEATS[here.player]} by class of hands: ${view}`}
+          summary=${about}
+        />
+        ${ABOUT[view] || single ? html`<p class="hint">${ABOUT[view]} ${single ? "Each hand of a class has a field of its own: from the left and the top ♠ ♥ ♦ ♣, first of the higher card." : ""}</p>` : null}
+      </div>
+      ${
+        waiting
+          ? html`<div>
+              <h2 class="third compared">
+                ${SEATS[1 - here.player]}, ${view === "strategy" ? "the range here" : "waits"}
+              </h2>
+              <${Grid}
+                cells=${waiting}
+                selected=${picked}
+                onPick=${pick}
+                label=${`${SEATS[1 - here.player]} by class of hands: ${view}`}
+              />
+            </div>`
+          : null
+      }
       ${oldCells ? html`<${Difference} job=${job} against=${against} here=${here} picked=${picked} pick=${pick} />` : null}
       <${Combos} here=${here} found=${found} picked=${picked} shades=${shades} />
-    </div><${Spread} here=${here} />`;
+    </div>
+    <${Spread} here=${here} />`;
 }
 
 // Equity or EV of both ranges here, from their weakest hands to their best.
 function Spread({ here }) {
   const kind = route.value.query.get("spread");
-  const told = here.values?.spread, ready = kind && told?.every((each) => each[kind]?.length);
-  const xs = useMemo(() => ready ? told[0][kind].map((_, k, all) => Number(((100 * (k + 0.5)) / all.length).toFixed(1))) : [], [here, kind]);
-  const series = useMemo(() => ready ? SEATS.map((seat, p) => ({ label: seat, values: told[p][kind].map((value) => kind === "equity" ? 100 * value : value), dash: p ? [6, 4] : undefined })) : [], [here, kind]);
+  const told = here.values?.spread,
+    ready = kind && told?.every((each) => each[kind]?.length);
+  const xs = useMemo(
+    () =>
+      ready
+        ? told[0][kind].map((_, k, all) => Number(((100 * (k + 0.5)) / all.length).toFixed(1)))
+        : [],
+    [here, kind],
+  );
+  const series = useMemo(
+    () =>
+      ready
+        ? SEATS.map((seat, p) => ({
+            label: seat,
+            values: told[p][kind].map((value) => (kind === "equity" ? 100 * value : value)),
+            dash: p ? [6, 4] : undefined,
+          }))
+        : [],
+    [here, kind],
+  );
   const show = (next) => go(withQuery({ spread: next }), { replace: true });
-  return html`<details class="box run" open=${!!kind} onToggle=${(e) => { if (e.target.open !== !!kind) show(e.target.open ? "equity" : null); }}><summary>How equity and EV are spread over both ranges</summary>
-    ${kind ? html`<div class="tabs" role="group" aria-label="What the curve shows">${[["equity", "Equity, %"], ["ev", "EV, chips"]].map(([key, name]) => html`<button type="button" key=${key} aria-pressed=${kind === key} onClick=${() => show(key)}>${name}</button>`)}</div>
-    ${ready ? html`<${Curve} xs=${xs} series=${series} x="% of the range" logX=${false} logY=${false} label=${`${kind} of both players' hands, from the weakest to the best`} />` : html`<p class="hint">Not known here.</p>`}
-    <p class="hint">From the weakest hands of each range on the left to its best on the right, in percent of the range.</p>` : null}</details>`;
+  return html`<details
+    class="box run"
+    open=${!!kind}
+    onToggle=${(e) => {
+      if (e.target.open !== !!kind) show(e.target.open ? "equity" : null);
+    }}
+  >
+    <summary>How equity and EV are spread over both ranges</summary>
+    ${
+      kind
+        ? html`<div class="tabs" role="group" aria-label="What the curve shows">
+              ${[
+                ["equity", "Equity, %"],
+                ["ev", "EV, chips"],
+              ].map(
+                ([key, name]) =>
+                  html`<button
+                    type="button"
+                    key=${key}
+                    aria-pressed=${kind === key}
+                    onClick=${() => show(key)}
+                  >
+                    ${name}
+                  </button>`,
+              )}
+            </div>
+            ${ready ? html`<${Curve} xs=${xs} series=${series} x="% of the range" logX=${false} logY=${false} label=${`${kind} of both players' hands, from the weakest to the best`} />` : html`<p class="hint">Not known here.</p>`}
+            <p class="hint">
+              From the weakest hands of each range on the left to its best on the right, in percent
+              of the range.
+            </p>`
+        : null
+    }
+  </details>`;
 }
 
 // How this solution differs from another one, by class of hands.
 function Difference({ job, against, here, picked, pick }) {
-  const both = useMemo(() => asked(api(`/jobs/${against}/compare?other=${job.id}&line=${encodeURIComponent(here.line)}`)), [against, job.id, here.line, job.state]).value;
-  const wanted = route.value.query.get("diff"), found = both.value;
-  const shown = found ? (["ev", ...found.actions].includes(wanted) ? wanted : found.actions.at(-1)) : "";
+  const both = useMemo(
+    () =>
+      asked(api(`/jobs/${against}/compare?other=${job.id}&line=${encodeURIComponent(here.line)}`)),
+    [against, job.id, here.line, job.state],
+  ).value;
+  const wanted = route.value.query.get("diff"),
+    found = both.value;
+  const shown = found
+    ? ["ev", ...found.actions].includes(wanted)
+      ? wanted
+      : found.actions.at(-1)
+    : "";
   const cells = useMemo(() => {
     if (!found) return {};
     const rows = found.classes.filter((row) => row[`${shown} diff`] !== null);
     const top = shown === "ev" ? Math.max(...rows.map((row) => Math.abs(row["ev diff"])), 1e-6) : 1;
-    const text = (value) => shown === "ev" ? number(value, top < 10 ? 1 : 0) : number(100 * value, 0);
-    return Object.fromEntries(rows.map((row) => [row.class, { parts: [[ramp(0.5 + row[`${shown} diff`] / top / 2), 1]], height: 1, text: text(row[`${shown} diff`]) }]));
+    const text = (value) =>
+      shown === "ev" ? number(value, top < 10 ? 1 : 0) : number(100 * value, 0);
+    return Object.fromEntries(
+      rows.map((row) => [
+        row.class,
+        {
+          parts: [[ramp(0.5 + row[`${shown} diff`] / top / 2), 1]],
+          height: 1,
+          text: text(row[`${shown} diff`]),
+        },
+      ]),
+    );
   }, [found, shown]);
-  if (both.state === "failed") return html`<div><h2 class="third">Difference</h2><${Problem} error=${both.error} /></div>`;
-  if (!found) return html`<div><h2 class="third">Difference</h2><${Wait}>Comparing<//></div>`;
-  return html`<div><h2 class="third compared"><label for="diff">Difference in</label> <select id="diff" class="inline" value=${shown} onChange=${(e) => go(withQuery({ diff: e.target.value }), { replace: true })}>${[...found.actions, "ev"].map((name) => html`<option key=${name} value=${name}>${name === "ev" ? "EV" : name}</option>`)}</select></h2>
-    <${Grid} cells=${cells} selected=${picked} onPick=${pick} label=${`Difference in ${shown}, by class of hands`} />
-    <p class="hint">${shown === "ev" ? "In chips" : "In percentage points"}: orange is more in this solution, blue is less.</p>
-    <table class="plain"><tbody>${found.summary.map((row) => html`<tr key=${row.player}><td>${row.player.toUpperCase()} EV</td><td class="num">${number(row["ev one"], 2)} → ${number(row["ev two"], 2)}</td><td class="num">${row.lost === undefined ? "" : `${number(row["ev two"] - row.lost, 2)} if ${row.player.toUpperCase()} alone plays as in ${jobs.value[against]?.name || "the other"}`}</td></tr>`)}</tbody></table></div>`;
+  if (both.state === "failed")
+    return html`<div>
+      <h2 class="third">Difference</h2>
+      <${Problem} error=${both.error} />
+    </div>`;
+  if (!found)
+    return html`<div>
+      <h2 class="third">Difference</h2>
+      <${Wait}>Comparing<//>
+    </div>`;
+  return html`<div>
+    <h2 class="third compared">
+      <label for="diff">Difference in</label>${" "}
+      <select
+        id="diff"
+        class="inline"
+        value=${shown}
+        onChange=${(e) => go(withQuery({ diff: e.target.value }), { replace: true })}
+      >
+        ${[...found.actions, "ev"].map((name) => html`<option key=${name} value=${name}>${name === "ev" ? "EV" : name}</option>`)}
+      </select>
+    </h2>
+    <${Grid}
+      cells=${cells}
+      selected=${picked}
+      onPick=${pick}
+      label=${`Difference in ${shown}, by class of hands`}
+    />
+    <p class="hint">
+      ${shown === "ev" ? "In chips" : "In percentage points"}: orange is more in this solution, blue
+      is less.
+    </p>
+    <table class="plain">
+      <tbody>
+        ${found.summary.map(
+          (row) =>
+            html`<tr key=${row.player}>
+              <td>${row.player.toUpperCase()} EV</td>
+              <td class="num">${number(row["ev one"], 2)} → ${number(row["ev two"], 2)}</td>
+              <td class="num">
+                ${row.lost === undefined ? "" : `${number(row["ev two"] - row.lost, 2)} if ${row.player.toUpperCase()} alone plays as in ${jobs.value[against]?.name || "the other"}`}
+              </td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
 }
 
 function Combos({ here, found, picked, shades }) {
   const one = picked && found[picked];
-  const chosen = one ? found[picked].hands : here.hands.map((_, k) => k).sort((a, b) => here.chance[b] - here.chance[a] || (here.values ? here.values.hand_ev[b] - here.values.hand_ev[a] : 0)).slice(0, 40);
-  const values = here.values, each = one && values && here.actions.length <= 6;
-  return html`<div class="combos"><h2 class="third">${one ? picked : picked ? `${picked} is not in the range` : "Likeliest hands"}</h2>
-    <div class="scroll" tabindex="0" role="region" aria-label="Hands"><table><thead><tr><th>hand</th><th>strategy</th><th class="num">reach</th><th class="num">EV</th><th class="num">equity</th>${each ? here.actions.map((action) => html`<th class="num" key=${action.id}>EV ${action.name}</th>`) : null}</tr></thead>
-    <tbody>${chosen.map((k) => html`<tr key=${here.hands[k]}><td><${Cards} text=${here.hands[k]} small /></td>
-      <td class="mix-cell"><span class="mix" role="img" aria-label=${here.actions.map((a, j) => `${a.name} ${percent(here.probs[k][j], 0)}`).join(", ")}>${here.actions.map((a, j) => here.probs[k][j] > 0.004 ? html`<i key=${a.id} style=${{ width: `${100 * here.probs[k][j]}%`, background: css(shades[j]) }} title="${a.name} ${percent(here.probs[k][j])}"></i>` : null).reverse()}</span></td>
-      <td class="num">${percent(here.reach[k], 0)}</td><td class="num">${number(values?.hand_ev[k], 1)}</td><td class="num">${percent(values?.hand_equity[k], 0)}</td>${each ? here.actions.map((action, j) => html`<td class="num" key=${action.id}>${number(values.action_ev[k][j], 1)}</td>`) : null}</tr>`)}</tbody></table></div></div>`;
+  const chosen = one
+    ? found[picked].hands
+    : here.hands
+        .map((_, k) => k)
+        .sort(
+          (a, b) =>
+            here.chance[b] - here.chance[a] ||
+            (here.values ? here.values.hand_ev[b] - here.values.hand_ev[a] : 0),
+        )
+        .slice(0, 40);
+  const values = here.values,
+    each = one && values && here.actions.length <= 6;
+  return html`<div class="combos">
+    <h2 class="third">
+      ${one ? picked : picked ? `${picked} is not in the range` : "Likeliest hands"}
+    </h2>
+    <div class="scroll" tabindex="0" role="region" aria-label="Hands">
+      <table>
+        <thead>
+          <tr>
+            <th>hand</th>
+            <th>strategy</th>
+            <th class="num">reach</th>
+            <th class="num">EV</th>
+            <th class="num">equity</th>
+            ${each ? here.actions.map((action) => html`<th class="num" key=${action.id}>EV ${action.name}</th>`) : null}
+          </tr>
+        </thead>
+        <tbody>
+          ${chosen.map(
+            (k) =>
+              html`<tr key=${here.hands[k]}>
+                <td><${Cards} text=${here.hands[k]} small /></td>
+                <td class="mix-cell">
+                  <span
+                    class="mix"
+                    role="img"
+                    aria-label=${here.actions.map((a, j) => `${a.name} ${percent(here.probs[k][j], 0)}`).join(", ")}
+                    >${here.actions.map((a, j) => (here.probs[k][j] > 0.004 ? html`<i key=${a.id} style=${{ width: `${100 * here.probs[k][j]}%`, background: css(shades[j]) }} title="${a.name} ${percent(here.probs[k][j])}"></i>` : null)).reverse()}</span
+                  >
+                </td>
+                <td class="num">${percent(here.reach[k], 0)}</td>
+                <td class="num">${number(values?.hand_ev[k], 1)}</td>
+                <td class="num">${percent(values?.hand_equity[k], 0)}</td>
+                ${each ? here.actions.map((action, j) => html`<td class="num" key=${action.id}>${number(values.action_ev[k][j], 1)}</td>`) : null}
+              </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </div>`;
 }
 
 // Locks: fixed frequencies of some hands, and the spot solved again around them.
 function LockBox({ job, here }) {
   const picked = route.value.query.get("hand") || "";
-  const text = useSignal((job.result.locks || []).join("\n")), limit = useSignal("30"), hands = useSignal(picked), every = useSignal(false), shares = useSignal({}), wrong = useSignal({});
-  useEffect(() => { hands.value = picked; }, [picked]);
-  useEffect(() => { shares.value = {}; }, [here.line]);
+  const text = useSignal((job.result.locks || []).join("\n")),
+    limit = useSignal("30"),
+    hands = useSignal(picked),
+    every = useSignal(false),
+    shares = useSignal({}),
+    wrong = useSignal({});
+  useEffect(() => {
+    hands.value = picked;
+  }, [picked]);
+  useEffect(() => {
+    shares.value = {};
+  }, [here.line]);
   const cards = here.path.some((step) => step.card);
   const add = () => {
     const sum = here.actions.reduce((all, action) => all + Number(shares.value[action.id] || 0), 0);
-    if (!hands.value.trim()) { wrong.value = { hands: "Name the hands: a class such as AKs, or a range." }; return; }
-    if (!(Math.abs(sum - 100) < 0.01)) { wrong.value = { shares: `The shares must add up to 100%, not to ${number(sum, 0)}%.` }; return; }
+    if (!hands.value.trim()) {
+      wrong.value = { hands: "Name the hands: a class such as AKs, or a range." };
+      return;
+    }
+    if (!(Math.abs(sum - 100) < 0.01)) {
+      wrong.value = { shares: `The shares must add up to 100%, not to ${number(sum, 0)}%.` };
+      return;
+    }
     const line = every.value ? here.line.replace(/\/ \w\w/g, "/ *") : here.line;
-    const mix = here.actions.filter((action) => Number(shares.value[action.id] || 0) > 0).map((action) => `${action.name} ${Number(shares.value[action.id])}%`);
-    text.value = `${text.value.trim()}\n${line || "start"}: ${hands.value.trim()} = ${mix.join(", ")}`.trim();
+    const mix = here.actions
+      .filter((action) => Number(shares.value[action.id] || 0) > 0)
+      .map((action) => `${action.name} ${Number(shares.value[action.id])}%`);
+    text.value =
+      `${text.value.trim()}\n${line || "start"}: ${hands.value.trim()} = ${mix.join(", ")}`.trim();
     wrong.value = {};
   };
   const start = async (event) => {
     event.preventDefault();
-    if (!(Number(limit.value) > 0)) { wrong.value = { seconds: "The time must be a number above 0." }; return; }
+    if (!(Number(limit.value) > 0)) {
+      wrong.value = { seconds: "The time must be a number above 0." };
+      return;
+    }
     try {
-      const made = await api("/locks", { of: job.id, locks: text.value.split("\n").map((each) => each.trim()).filter(Boolean), stop: { target: 0.3, seconds: Number(limit.value) } });
+      const made = await api("/locks", {
+        of: job.id,
+        locks: text.value
+          .split("\n")
+          .map((each) => each.trim())
+          .filter(Boolean),
+        stop: { target: 0.3, seconds: Number(limit.value) },
+      });
       go(`/solve/${made.id}?line=${encodeURIComponent(here.line)}`);
-    } catch (failed) { wrong.value = Object.keys(failed.fields || {}).length ? failed.fields : { locks: failed.message }; }
+    } catch (failed) {
+      wrong.value = Object.keys(failed.fields || {}).length
+        ? failed.fields
+        : { locks: failed.message };
+    }
   };
-  return html`<details class="box locks"><summary>Lock hands here and solve again</summary>
+  return html`<details class="box locks">
+    <summary>Lock hands here and solve again</summary>
     <form onSubmit=${start} novalidate>
-    <div class="row-form"><${Field} id="lock-hands" label="Hands of ${SEATS[here.player]}" error=${wrong.value.hands}><input id="lock-hands" value=${hands.value} placeholder="AKs, QQ+" onInput=${(e) => { hands.value = e.target.value; }} /><//>
-      ${here.actions.map((action) => html`<${Field} key=${action.id} id="share-${action.id}" label="${action.name}, %"><input id="share-${action.id}" class="short" inputmode="decimal" value=${shares.value[action.id] ?? ""} placeholder="0" onInput=${(e) => { shares.value = { ...shares.value, [action.id]: e.target.value }; }} /><//>`)}
-      <button type="button" onClick=${add}>Add the lock</button></div>
-    ${cards ? html`<label class="check"><input type="checkbox" checked=${every.value} onChange=${(e) => { every.value = e.target.checked; }} /> on every card, not only this one</label>` : null}
-    ${wrong.value.shares ? html`<p class="error" role="alert">${wrong.value.shares}</p>` : null}
-    <${Field} id="locks" label="Locks, one on each line" error=${wrong.value.locks} hint="LINE: HANDS = ACTION SHARE, … Every solve keeps to them; the other hands are solved around them."><textarea id="locks" rows="3" spellcheck="false" value=${text.value} onInput=${(e) => { text.value = e.target.value; }}></textarea><//>
-    <div class="row-form"><${Field} id="lock-seconds" label="Seconds" error=${wrong.value.seconds}><input id="lock-seconds" class="short" inputmode="decimal" value=${limit.value} onInput=${(e) => { limit.value = e.target.value; }} /><//><button class="primary">Solve with these locks</button></div>
-    </form></details>`;
+      <div class="row-form">
+        <${Field} id="lock-hands" label="Hands of ${SEATS[here.player]}" error=${wrong.value.hands}
+          ><input
+            id="lock-hands"
+            value=${hands.value}
+            placeholder="AKs, QQ+"
+            onInput=${(e) => {
+              hands.value = e.target.value;
+            }}
+        /><//>
+        ${here.actions.map(
+          (action) =>
+            html`<${Field} key=${action.id} id="share-${action.id}" label="${action.name}, %"
+              ><input
+                id="share-${action.id}"
+                class="short"
+                inputmode="decimal"
+                value=${shares.value[action.id] ?? ""}
+                placeholder="0"
+                onInput=${(e) => {
+                  shares.value = { ...shares.value, [action.id]: e.target.value };
+                }}
+            /><//>`,
+        )}
+        <button type="button" onClick=${add}>Add the lock</button>
+      </div>
+      ${
+        cards
+          ? html`<label class="check"
+              ><input
+                type="checkbox"
+                checked=${every.value}
+                onChange=${(e) => {
+                  every.value = e.target.checked;
+                }}
+              />${" "} on every card, not only this one</label
+            >`
+          : null
+      }
+      ${wrong.value.shares ? html`<p class="error" role="alert">${wrong.value.shares}</p>` : null}
+      <${Field}
+        id="locks"
+        label="Locks, one on each line"
+        error=${wrong.value.locks}
+        hint="LINE: HANDS = ACTION SHARE, … Every solve keeps to them; the other hands are solved around them."
+      >
+        <textarea
+          id="locks"
+          rows="3"
+          spellcheck="false"
+          value=${text.value}
+          onInput=${(e) => {
+            text.value = e.target.value;
+          }}
+        ></textarea>
+      <//>
+      <div class="row-form">
+        <${Field} id="lock-seconds" label="Seconds" error=${wrong.value.seconds}
+          ><input
+            id="lock-seconds"
+            class="short"
+            inputmode="decimal"
+            value=${limit.value}
+            onInput=${(e) => {
+              limit.value = e.target.value;
+            }} /><//
+        ><button class="primary">Solve with these locks</button>
+      </div>
+    </form>
+  </details>`;
 }

@@ -1,79 +1,221 @@
 // Play: a table against an agent.
-import { html, api, asked, go, route, withQuery, jobs, number, percent, whole, Field, Problem, Wait } from "../lib/core.js";
+import {
+  html,
+  api,
+  asked,
+  go,
+  route,
+  withQuery,
+  jobs,
+  number,
+  percent,
+  whole,
+  Field,
+  Problem,
+  Wait,
+} from "../lib/core.js";
 import { useEffect, useMemo } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { Card, Cards, cards } from "../lib/cards.js";
 import { RangeGrid } from "../lib/range_grid.js";
 
-const ABOUT = { blueprint: "a solved strategy of the whole game", nested: "solves what follows again while it plays, safely", limited: "solves a few moves ahead while it plays", uniform: "every action equally often", call: "always checks or calls", raise: "always makes the least raise", fold: "folds to every bet", "best-response": "wins most against uniform" };
+const ABOUT = {
+  blueprint: "a solved strategy of the whole game",
+  nested: "solves what follows again while it plays, safely",
+  limited: "solves a few moves ahead while it plays",
+  uniform: "every action equally often",
+  call: "always checks or calls",
+  raise: "always makes the least raise",
+  fold: "folds to every bet",
+  "best-response": "wins most against uniform",
+};
 
 export function Play() {
   const query = route.value.query;
   const list = useMemo(() => asked(api("/games")), []).value.value || [];
   const tables = useMemo(() => asked(api("/tables")), []).value.value || [];
-  const error = useSignal(null), busy = useSignal(false);
+  const error = useSignal(null),
+    busy = useSignal(false);
   const game = query.get("game") || "hunl";
-  const agents = useMemo(() => asked(api(`/agents?game=${encodeURIComponent(game)}`)), [game]).value.value || [];
-  const solved = Object.values(jobs.value).filter((job) => job.result && (job.state === "done" || job.state === "paused"));
+  const agents =
+    useMemo(() => asked(api(`/agents?game=${encodeURIComponent(game)}`)), [game]).value.value || [];
+  const solved = Object.values(jobs.value).filter(
+    (job) => job.result && (job.state === "done" || job.state === "paused"),
+  );
   const spots = solved.filter((job) => job.result.spot);
-  const fits = solved.filter((job) => game.startsWith("job:") ? job.result.spot && (`job:${job.id}` === game || job.of === game.slice(4)) : job.result.game === game || job.task?.game === game);
-  const wanted = query.get("opponent"), known = [...fits.map((job) => `job:${job.id}`), ...agents];
-  const opponent = known.includes(wanted) || !agents.length || wanted?.startsWith("job:") ? wanted : known[0];
+  const fits = solved.filter((job) =>
+    game.startsWith("job:")
+      ? job.result.spot && (`job:${job.id}` === game || job.of === game.slice(4))
+      : job.result.game === game || job.task?.game === game,
+  );
+  const wanted = query.get("opponent"),
+    known = [...fits.map((job) => `job:${job.id}`), ...agents];
+  const opponent =
+    known.includes(wanted) || !agents.length || wanted?.startsWith("job:") ? wanted : known[0];
   const open = async (event) => {
     event.preventDefault();
     busy.value = true;
-    try { go(`/play/${(await api("/tables", { game, opponent })).id}`); } catch (failed) { error.value = failed; } finally { busy.value = false; }
+    try {
+      go(`/play/${(await api("/tables", { game, opponent })).id}`);
+    } catch (failed) {
+      error.value = failed;
+    } finally {
+      busy.value = false;
+    }
   };
   const set = (key) => (event) => go(withQuery({ [key]: event.target.value }), { replace: true });
   const solvable = list.filter((each) => !each.holdem);
-  return html`<section class="page narrow"><h1>Play</h1>
-    <p class="lead">Sit down against an agent, or against a strategy that you solved. You change seats after every hand.</p>
+  return html`<section class="page narrow">
+    <h1>Play</h1>
+    <p class="lead">
+      Sit down against an agent, or against a strategy that you solved. You change seats after every
+      hand.
+    </p>
     <form class="box" onSubmit=${open} novalidate>
-      <${Field} id="game" label="Game"><select id="game" value=${game} onChange=${set("game")}>
-        <optgroup label="Hold'em">${list.filter((each) => each.holdem).map((each) => html`<option key=${each.name} value=${each.name}>${each.name}: ${each.summary}</option>`)}</optgroup>
-        ${spots.length ? html`<optgroup label="Spots that you solved">${spots.map((job) => html`<option key=${job.id} value="job:${job.id}">${job.name}</option>`)}</optgroup>` : null}
-        <optgroup label="Other games">${solvable.map((each) => html`<option key=${each.name} value=${each.name}>${each.uploaded ? each.summary : `${each.name}: ${each.summary}`}</option>`)}</optgroup></select><//>
-      <fieldset class="opponents"><legend class="small-legend">Opponent</legend>${[...fits.map((job) => [`job:${job.id}`, job.name, "a solution of yours"]), ...agents.map((name) => [name, name, ABOUT[name] || ""])].map(([key, name, about]) => html`<label key=${key} class="choice"><input type="radio" name="opponent" value=${key} checked=${opponent === key} onChange=${set("opponent")} /><span><b>${name}</b><small>${about}</small></span></label>`)}
-        ${agents.length ? null : html`<${Wait}>Asking who plays this game<//>`}</fieldset>
-      <${Problem} error=${error.value} /><button class="primary large" disabled=${busy.value || !agents.length}>Sit down</button></form>
-    ${tables.length ? html`<h2>Your tables</h2><ul class="job-list">${tables.map((row) => html`<li key=${row.id}><a class="job-name" href="/play/${row.id}">${row.title}</a><span class="soft">against ${row.opponent.startsWith("job:") ? jobs.value[row.opponent.slice(4)]?.name || "a solution" : row.opponent}</span><span class="num">${row.hands} hands</span></li>`)}</ul>` : null}
+      <${Field} id="game" label="Game"
+        ><select id="game" value=${game} onChange=${set("game")}>
+          <optgroup label="Hold'em">
+            ${list.filter((each) => each.holdem).map((each) => html`<option key=${each.name} value=${each.name}>${each.name}: ${each.summary}</option>`)}
+          </optgroup>
+          ${spots.length ? html`<optgroup label="Spots that you solved">${spots.map((job) => html`<option key=${job.id} value="job:${job.id}">${job.name}</option>`)}</optgroup>` : null}
+          <optgroup label="Other games">
+            ${solvable.map((each) => html`<option key=${each.name} value=${each.name}>${each.uploaded ? each.summary : `${each.name}: ${each.summary}`}</option>`)}
+          </optgroup>
+        </select><//
+      >
+      <fieldset class="opponents">
+        <legend class="small-legend">Opponent</legend>
+        ${[
+          ...fits.map((job) => [`job:${job.id}`, job.name, "a solution of yours"]),
+          ...agents.map((name) => [name, name, ABOUT[name] || ""]),
+        ].map(
+          ([key, name, about]) =>
+            html`<label key=${key} class="choice"
+              ><input
+                type="radio"
+                name="opponent"
+                value=${key}
+                checked=${opponent === key}
+                onChange=${set("opponent")}
+              /><span><b>${name}</b><small>${about}</small></span></label
+            >`,
+        )}
+        ${agents.length ? null : html`<${Wait}>Asking who plays this game<//>`}
+      </fieldset>
+      <${Problem} error=${error.value} /><button
+        class="primary large"
+        disabled=${busy.value || !agents.length}
+      >
+        Sit down
+      </button>
+    </form>
+    ${
+      tables.length
+        ? html`<h2>Your tables</h2>
+            <ul class="job-list">
+              ${tables.map((row) => html`<li key=${row.id}><a class="job-name" href="/play/${row.id}">${row.title}</a><span class="soft">against ${row.opponent.startsWith("job:") ? jobs.value[row.opponent.slice(4)]?.name || "a solution" : row.opponent}</span><span class="num">${row.hands} hands</span></li>`)}
+            </ul>`
+        : null
+    }
   </section>`;
 }
 
 export function Table({ id }) {
-  const view = useSignal(null), error = useSignal(null), busy = useSignal(false);
-  const take = (promise) => promise.then((found) => { view.value = found; error.value = null; }, (failed) => { error.value = failed; });
-  useEffect(() => { take(api(`/tables/${id}`)); }, [id]);
-  useEffect(() => {  // an opponent that thinks is asked again
-    if ((view.value?.state !== "thinking" && !view.value?.counting) || view.value.error) return undefined;
+  const view = useSignal(null),
+    error = useSignal(null),
+    busy = useSignal(false);
+  const take = (promise) =>
+    promise.then(
+      (found) => {
+        view.value = found;
+        error.value = null;
+      },
+      (failed) => {
+        error.value = failed;
+      },
+    );
+  useEffect(() => {
+    take(api(`/tables/${id}`));
+  }, [id]);
+  useEffect(() => {
+    // an opponent that thinks is asked again
+    if ((view.value?.state !== "thinking" && !view.value?.counting) || view.value.error)
+      return undefined;
     const timer = setTimeout(() => take(api(`/tables/${id}`)), 400);
     return () => clearTimeout(timer);
   }, [view.value]);
   const now = view.value;
-  const act = async (action) => { if (busy.value) return; busy.value = true; await take(api(`/tables/${id}/act`, { action })); busy.value = false; };
-  const deal = async () => { busy.value = true; await take(api(`/tables/${id}/next`, {})); busy.value = false; };
+  const act = async (action) => {
+    if (busy.value) return;
+    busy.value = true;
+    await take(api(`/tables/${id}/act`, { action }));
+    busy.value = false;
+  };
+  const deal = async () => {
+    busy.value = true;
+    await take(api(`/tables/${id}/next`, {}));
+    busy.value = false;
+  };
   useEffect(() => {
     const keys = (event) => {
-      if (event.target.closest("input, select, textarea, button, a") || event.ctrlKey || event.metaKey || !view.value) return;
+      if (
+        event.target.closest("input, select, textarea, button, a") ||
+        event.ctrlKey ||
+        event.metaKey ||
+        !view.value
+      )
+        return;
       const k = Number(event.key) - 1;
       if (view.value.state === "your turn" && view.value.legal[k]) act(view.value.legal[k].id);
-      if (view.value.state === "over" && (event.key === "Enter" || event.key === " ")) { event.preventDefault(); deal(); }
+      if (view.value.state === "over" && (event.key === "Enter" || event.key === " ")) {
+        event.preventDefault();
+        deal();
+      }
     };
     addEventListener("keydown", keys);
     return () => removeEventListener("keydown", keys);
   }, []);
-  if (!now) return html`<section class="page narrow"><h1>Table</h1>${error.value ? html`<${Problem} error=${error.value} />` : html`<${Wait}>Setting the table<//>`}</section>`;
+  if (!now)
+    return html`<section class="page narrow">
+      <h1>Table</h1>
+      ${error.value ? html`<${Problem} error=${error.value} />` : html`<${Wait}>Setting the table<//>`}
+    </section>`;
   const { result } = now;
   return html`<section class="page narrow play">
     <p class="crumb"><a href="/play">Play</a></p>
-    <div class="result-head"><h1>${now.holdem && now.game.startsWith("job:") ? html`Spot on <${Cards} text=${now.title} />` : now.title}</h1><p class="facts"><span>against <b>${now.opponent_name}</b></span><span>hand ${whole(now.number)}</span></p></div>
+    <div class="result-head">
+      <h1>
+        ${now.holdem && now.game.startsWith("job:") ? html`Spot on <${Cards} text=${now.title} />` : now.title}
+      </h1>
+      <p class="facts">
+        <span>against <b>${now.opponent_name}</b></span
+        ><span>hand ${whole(now.number)}</span>
+      </p>
+    </div>
     <${Score} result=${result} />
     ${now.holdem ? html`<${Felt} now=${now} />` : html`<${Plain} now=${now} />`}
     <${Problem} error=${error.value || (now.error ? new Error(now.error) : null)} />
     <div class="acting" aria-live="polite">
       ${now.state === "thinking" && !now.error ? html`<${Thinking} now=${now} />` : null}
       ${now.state === "your turn" ? html`<${Actions} now=${now} act=${act} busy=${busy.value} />` : null}
-      ${now.state === "over" ? html`<p class="outcome"><b class=${now.last.won >= 0 ? "good" : "bad"}>${now.last.won > 0 ? "You win" : now.last.won < 0 ? "You lose" : "Even"}${now.last.won ? ` ${number(Math.abs(now.last.won), now.last.won % 1 ? 1 : 0)} chips` : ""}</b></p><button type="button" class="primary large" onClick=${deal} disabled=${busy.value} autofocus>Next hand</button>` : null}
+      ${
+        now.state === "over"
+          ? html`<p class="outcome">
+                <b class=${now.last.won >= 0 ? "good" : "bad"}
+                  >${now.last.won > 0 ? "You win" : now.last.won < 0 ? "You lose" : "Even"}${now.last.won ? ` ${number(Math.abs(now.last.won), now.last.won % 1 ? 1 : 0)} chips` : ""}</b
+                >
+              </p>
+              <button
+                type="button"
+                class="primary large"
+                onClick=${deal}
+                disabled=${busy.value}
+                autofocus
+              >
+                Next hand
+              </button>`
+          : null
+      }
     </div>
     ${now.state === "over" ? html`<${Reveal} now=${now} />` : null}
   </section>`;
@@ -82,54 +224,191 @@ export function Table({ id }) {
 // The result so far: what was won, and without most of the luck.
 function Score({ result }) {
   if (!result.hands) return html`<p class="score" role="status">No hand played yet.</p>`;
-  const mean = ({ mean: of, interval95: wide }) => html`<b>${number(of, 1)}${wide === null ? "" : ` ± ${number(wide, 1)}`}</b> ${result.unit}`;
-  return html`<div class="score figures" role="status"><div class="figure"><b class=${result.chips >= 0 ? "good" : "bad"}>${result.chips > 0 ? "+" : ""}${number(result.chips, result.chips % 1 ? 1 : 0)}</b><span>chips in ${whole(result.hands)} ${result.hands === 1 ? "hand" : "hands"}</span></div>
-    <div class="figure">${mean(result)}<span>on average${result.interval95 === null ? "" : ", 95% interval"}</span></div>
-    ${result.aivat ? html`<div class="figure">${mean(result.aivat)}<span>by AIVAT, with most of the luck taken out</span></div>` : null}</div>`;
+  const mean = ({ mean: of, interval95: wide }) =>
+    html`<b>${number(of, 1)}${wide === null ? "" : ` ± ${number(wide, 1)}`}</b> ${result.unit}`;
+  return html`<div class="score figures" role="status">
+    <div class="figure">
+      <b class=${result.chips >= 0 ? "good" : "bad"}
+        >${result.chips > 0 ? "+" : ""}${number(result.chips, result.chips % 1 ? 1 : 0)}</b
+      ><span>chips in ${whole(result.hands)} ${result.hands === 1 ? "hand" : "hands"}</span>
+    </div>
+    <div class="figure">
+      ${mean(result)}<span>on average${result.interval95 === null ? "" : ", 95% interval"}</span>
+    </div>
+    ${result.aivat ? html`<div class="figure">${mean(result.aivat)}<span>by AIVAT, with most of the luck taken out</span></div>` : null}
+  </div>`;
 }
 
 function Actions({ now, act, busy }) {
   const bets = now.holdem || now.bets || {};
-  const total = useSignal(""), wrong = useSignal("");
+  const total = useSignal(""),
+    wrong = useSignal("");
   const send = (event) => {
     event.preventDefault();
     const chips = Number(total.value);
-    wrong.value = chips >= bets.least && chips <= bets.most ? "" : `A bet here is a total from ${whole(bets.least)} to ${whole(bets.most)} chips.`;
+    wrong.value =
+      chips >= bets.least && chips <= bets.most
+        ? ""
+        : `A bet here is a total from ${whole(bets.least)} to ${whole(bets.most)} chips.`;
     if (!wrong.value) act(`r${String(total.value).trim()}`);
   };
-  return html`<div class="actions" role="group" aria-label="Your actions">${now.legal.map((each, k) => html`<button type="button" key=${each.id} disabled=${busy} onClick=${() => act(each.id)}><kbd>${k + 1}</kbd> ${each.name}</button>`)}</div>
-    ${bets.least ? html`<form class="row-form bet-form" onSubmit=${send} novalidate><${Field} id="bet" label="Any other bet: a total of ${whole(bets.least)} to ${whole(bets.most)}" error=${wrong.value}><span class="bet-row"><input type="range" aria-label="Bet" min=${bets.least} max=${bets.most} value=${total.value || bets.least} onInput=${(e) => { total.value = e.target.value; }} /><input id="bet" inputmode="numeric" value=${total.value} aria-invalid=${wrong.value ? "true" : undefined} aria-describedby=${wrong.value ? "bet-error" : undefined} onInput=${(e) => { total.value = e.target.value; }} /></span><//><button disabled=${busy || !total.value}>Bet</button></form>` : null}`;
+  return html`<div class="actions" role="group" aria-label="Your actions">
+      ${now.legal.map((each, k) => html`<button type="button" key=${each.id} disabled=${busy} onClick=${() => act(each.id)}><kbd>${k + 1}</kbd> ${each.name}</button>`)}
+    </div>
+    ${
+      bets.least
+        ? html`<form class="row-form bet-form" onSubmit=${send} novalidate>
+            <${Field}
+              id="bet"
+              label="Any other bet: a total of ${whole(bets.least)} to ${whole(bets.most)}"
+              error=${wrong.value}
+              ><span class="bet-row"
+                ><input
+                  type="range"
+                  aria-label="Bet"
+                  min=${bets.least}
+                  max=${bets.most}
+                  value=${total.value || bets.least}
+                  onInput=${(e) => {
+                    total.value = e.target.value;
+                  }} /><input
+                  id="bet"
+                  inputmode="numeric"
+                  value=${total.value}
+                  aria-invalid=${wrong.value ? "true" : undefined}
+                  aria-describedby=${wrong.value ? "bet-error" : undefined}
+                  onInput=${(e) => {
+                    total.value = e.target.value;
+                  }} /></span><//
+            ><button disabled=${busy || !total.value}>Bet</button>
+          </form>`
+        : null
+    }`;
 }
 
-const Thinking = ({ now }) => html`<${Wait}>${now.thinking.preparing ? `${now.opponent_name} prepares: a blueprint is solved first` : `${now.opponent_name} thinks`}, ${number(now.thinking.seconds, 0)} s<//>
-  ${now.thinking.most ? html`<progress value=${now.thinking.seconds} max=${now.thinking.most} aria-label="Time of ${now.opponent_name}"></progress>` : null}`;
+const Thinking = ({ now }) =>
+  html`<${Wait}
+      >${now.thinking.preparing ? `${now.opponent_name} prepares: a blueprint is solved first` : `${now.opponent_name} thinks`},${" "}
+      ${number(now.thinking.seconds, 0)} s<//
+    >
+    ${now.thinking.most ? html`<progress value=${now.thinking.seconds} max=${now.thinking.most} aria-label="Time of ${now.opponent_name}"></progress>` : null}`;
 
-const Plain = ({ now }) => html`<div class="felt plain"><p class="soft">You are player ${now.seat + 1}. You know:</p><p class="knows"><code>${now.knows || (now.state === "over" ? "the hand is over" : "…")}</code></p></div>`;
+const Plain = ({ now }) =>
+  html`<div class="felt plain">
+    <p class="soft">You are player ${now.seat + 1}. You know:</p>
+    <p class="knows">
+      <code>${now.knows || (now.state === "over" ? "the hand is over" : "…")}</code>
+    </p>
+  </div>`;
 
 function Felt({ now }) {
-  const { holdem } = now, you = now.seat, foe = 1 - you;
-  const hand = (p) => { const held = cards(holdem.hands[p]); return held.length ? held : [null, null]; };
-  const Player = ({ p, name }) => html`<div class="player ${p === you ? "you" : "foe"}"><span class="hand">${hand(p).map((card, k) => html`<${Card} key=${k} card=${card} />`)}</span>
-    <span class="player-info"><b>${name}</b>${p === 1 ? html`<span class="dealer" title="dealer">D</span>` : null}<span class="num soft">${whole(holdem.behind[p])} behind</span></span>
-    ${holdem.bets[p] ? html`<span class="chips num">${whole(holdem.bets[p])}</span>` : null}</div>`;
-  return html`<div class="felt"><${Player} p=${foe} name=${now.opponent_name} />
-    <div class="middle"><span class="board">${[0, 1, 2, 3, 4].map((k) => holdem.board[k] ? html`<${Card} key=${k} card=${holdem.board[k]} />` : html`<span key=${k} class="card empty" aria-hidden="true"></span>`)}</span><span class="pot num">pot ${whole(holdem.pot)}</span></div>
-    <${Player} p=${you} name="You" /></div>
-    <p class="line" aria-label="What happened">${holdem.line.map((step, k) => html`<span key=${k} class=${step.who}>${step.who === "board" ? html`<${Cards} text=${step.text} small />` : html`${step.who === "you" ? "You" : now.opponent_name}: ${step.text}`}</span>`)}</p>`;
+  const { holdem } = now,
+    you = now.seat,
+    foe = 1 - you;
+  const hand = (p) => {
+    const held = cards(holdem.hands[p]);
+    return held.length ? held : [null, null];
+  };
+  const Player = ({ p, name }) =>
+    html`<div class="player ${p === you ? "you" : "foe"}">
+      <span class="hand">${hand(p).map((card, k) => html`<${Card} key=${k} card=${card} />`)}</span>
+      <span class="player-info"
+        ><b>${name}</b>${p === 1 ? html`<span class="dealer" title="dealer">D</span>` : null}<span
+          class="num soft"
+          >${whole(holdem.behind[p])} behind</span
+        ></span
+      >
+      ${holdem.bets[p] ? html`<span class="chips num">${whole(holdem.bets[p])}</span>` : null}
+    </div>`;
+  return html`<div class="felt">
+      <${Player} p=${foe} name=${now.opponent_name} />
+      <div class="middle">
+        <span class="board"
+          >${[0, 1, 2, 3, 4].map((k) => (holdem.board[k] ? html`<${Card} key=${k} card=${holdem.board[k]} />` : html`<span key=${k} class="card empty" aria-hidden="true"></span>`))}</span
+        ><span class="pot num">pot ${whole(holdem.pot)}</span>
+      </div>
+      <${Player} p=${you} name="You" />
+    </div>
+    <p class="line" aria-label="What happened">
+      ${holdem.line.map((step, k) => html`<span key=${k} class=${step.who}>${step.who === "board" ? html`<${Cards} text=${step.text} small />` : html`${step.who === "you" ? "You" : now.opponent_name}: ${step.text}`}</span>`)}
+    </p>`;
 }
 
 function Reveal({ now }) {
-  const steps = now.last.reveal, ranged = steps.map((step, k) => [step, k]).filter(([step]) => step.range);
+  const steps = now.last.reveal,
+    ranged = steps.map((step, k) => [step, k]).filter(([step]) => step.range);
   const chosen = useSignal(null);
   const at = steps[chosen.value]?.range ? chosen.value : ranged.at(-1)?.[1];
   const said = (step, id) => step.range?.actions.find((action) => action.id === id)?.name || id;
-  return html`<section class="box reveal"><h2>What ${now.opponent_name} had in mind</h2>
-  ${steps.length ? html`<div class="scroll"><table class="plain"><thead><tr><th>it knew</th><th>its strategy there</th><th>it did</th></tr></thead><tbody>${steps.map((step, k) => html`<tr key=${k}><td>${now.holdem ? html`<${Knew} infoset=${step.infoset} />` : html`<code>${step.infoset}</code>`}</td>
-    <td>${step.policy ? step.policy.map(([action, p]) => html`<span class="policy ${action === step.action ? "taken" : ""}" key=${action}>${said(step, action)} <b class="num">${percent(p, 0)}</b></span>`) : "not known"}</td><td><b>${said(step, step.action)}</b>${step.why ? html`<details><summary>why</summary><p class="why">${step.why}</p></details>` : null}</td></tr>`)}</tbody></table></div>` : html`<p class="soft">It had nothing to decide.</p>`}
-  ${ranged.length ? html`<h3 class="third">Its range, and what it does with each hand</h3>
-    <div class="tabs" role="group" aria-label="Decisions">${ranged.map(([step, k]) => html`<button type="button" key=${k} aria-pressed=${k === at} onClick=${() => { chosen.value = k; }}>${place(step.infoset)}</button>`)}</div><div class="range-small"><${RangeGrid} told=${steps[at].range} label="Range of the opponent by class of hands" /></div>` : null}
-  ${now.holdem ? null : html`<p class="hint">The whole hand: ${now.last.moves.map(([player, action]) => `${player < 0 ? "dealt" : now.last.seats[player] === 0 ? "you" : now.opponent_name} ${action}`).join(", ")}</p>`}
-  ${now.holdem && !now.game.startsWith("job:") ? html`<p><a class="button" href="/api/tables/${now.id}/hands.phhs" download>Save all hands as PHH</a></p>` : null}</section>`;
+  return html`<section class="box reveal">
+    <h2>What ${now.opponent_name} had in mind</h2>
+    ${
+      steps.length
+        ? html`<div class="scroll">
+            <table class="plain">
+              <thead>
+                <tr>
+                  <th>it knew</th>
+                  <th>its strategy there</th>
+                  <th>it did</th>
+                </tr>
+              </thead>
+              <tbody>
+                ${steps.map(
+                  (step, k) =>
+                    html`<tr key=${k}>
+                      <td>
+                        ${now.holdem ? html`<${Knew} infoset=${step.infoset} />` : html`<code>${step.infoset}</code>`}
+                      </td>
+                      <td>
+                        ${step.policy ? step.policy.map(([action, p]) => html`<span class="policy ${action === step.action ? "taken" : ""}" key=${action}>${said(step, action)} <b class="num">${percent(p, 0)}</b></span>`) : "not known"}
+                      </td>
+                      <td>
+                        <b>${said(step, step.action)}</b>${
+                          step.why
+                            ? html`<details>
+                                <summary>why</summary>
+                                <p class="why">${step.why}</p>
+                              </details>`
+                            : null
+                        }
+                      </td>
+                    </tr>`,
+                )}
+              </tbody>
+            </table>
+          </div>`
+        : html`<p class="soft">It had nothing to decide.</p>`
+    }
+    ${
+      ranged.length
+        ? html`<h3 class="third">Its range, and what it does with each hand</h3>
+            <div class="tabs" role="group" aria-label="Decisions">
+              ${ranged.map(
+                ([step, k]) =>
+                  html`<button
+                    type="button"
+                    key=${k}
+                    aria-pressed=${k === at}
+                    onClick=${() => {
+                      chosen.value = k;
+                    }}
+                  >
+                    ${place(step.infoset)}
+                  </button>`,
+              )}
+            </div>
+            <div class="range-small">
+              <${RangeGrid}
+                told=${steps[at].range}
+                label="Range of the opponent by class of hands"
+              />
+            </div>`
+        : null
+    }
+    ${now.holdem ? null : html`<p class="hint">The whole hand: ${now.last.moves.map(([player, action]) => `${player < 0 ? "dealt" : now.last.seats[player] === 0 ? "you" : now.opponent_name} ${action}`).join(", ")}</p>`}
+    ${now.holdem && !now.game.startsWith("job:") ? html`<p><a class="button" href="/api/tables/${now.id}/hands.phhs" download>Save all hands as PHH</a></p>` : null}
+  </section>`;
 }
 
 // The street of an infoset of hold'em, and the betting on it.
@@ -139,4 +418,6 @@ function place(infoset) {
 }
 
 // A hand, and the board where the agent acted.
-const Knew = ({ infoset }) => html`<${Cards} text=${infoset.split(" | ")[0]} small /> ${cards(infoset.split(" | ")[1]).length ? html`<span class="soft">on</span> <${Cards} text=${infoset.split(" | ")[1]} small />` : html`<span class="soft">preflop</span>`}`;
+const Knew = ({ infoset }) =>
+  html`<${Cards} text=${infoset.split(" | ")[0]} small />${" "}
+    ${cards(infoset.split(" | ")[1]).length ? html`<span class="soft">on</span> <${Cards} text=${infoset.split(" | ")[1]} small />` : html`<span class="soft">preflop</span>`}`;

@@ -10,31 +10,97 @@ function fields(schema, all, before = "") {
   return Object.entries(found?.properties || {}).flatMap(([name, each]) => {
     const inner = each.$ref || each.allOf?.[0]?.$ref;
     if (inner) return fields({ $ref: inner }, all, `${before}${name}.`);
-    const kinds = (each.anyOf || [each]).map((one) => one.$ref ? "object" : one.type === "array" ? "list" : one.enum ? one.enum.join(" | ") : one.type || "any").filter((kind) => kind !== "null");
-    return [{ name: before + name, kind: kinds.join(" or "), about: each.description, needed: (found.required || []).includes(name), usual: each.default }];
+    const kinds = (each.anyOf || [each])
+      .map((one) =>
+        one.$ref
+          ? "object"
+          : one.type === "array"
+            ? "list"
+            : one.enum
+              ? one.enum.join(" | ")
+              : one.type || "any",
+      )
+      .filter((kind) => kind !== "null");
+    return [
+      {
+        name: before + name,
+        kind: kinds.join(" or "),
+        about: each.description,
+        needed: (found.required || []).includes(name),
+        usual: each.default,
+      },
+    ];
   });
 }
 
-const Fields = ({ rows }) => rows.length ? html`<ul class="params">${rows.map((row) => html`<li key=${row.name}><code>${row.name}</code> <span class="soft">${row.kind}${row.needed ? "" : row.usual === undefined || row.usual === null || row.usual === "" ? ", optional" : `, ${JSON.stringify(row.usual)} if not given`}</span>${row.about ? html` ${row.about}` : null}</li>`)}</ul>` : null;
+const Fields = ({ rows }) =>
+  rows.length
+    ? html`<ul class="params">
+        ${rows.map((row) => html`<li key=${row.name}><code>${row.name}</code> <span class="soft">${row.kind}${row.needed ? "" : row.usual === undefined || row.usual === null || row.usual === "" ? ", optional" : `, ${JSON.stringify(row.usual)} if not given`}</span>${row.about ? html` ${row.about}` : null}</li>`)}
+      </ul>`
+    : null;
 
 function Operation({ method, path, told, all }) {
-  const given = (told.parameters || []).map((each) => ({ name: each.name, kind: each.schema.type || "text", about: each.description, needed: each.required, usual: each.schema.default }));
-  const body = told.requestBody ? fields(told.requestBody.content["application/json"]?.schema, all) : [];
+  const given = (told.parameters || []).map((each) => ({
+    name: each.name,
+    kind: each.schema.type || "text",
+    about: each.description,
+    needed: each.required,
+    usual: each.schema.default,
+  }));
+  const body = told.requestBody
+    ? fields(told.requestBody.content["application/json"]?.schema, all)
+    : [];
   const plain = method === "get" && !path.includes("{") && given.every((each) => !each.needed);
-  return html`<li class="operation"><h3 class="third"><span class="badge">${method.toUpperCase()}</span> ${plain ? html`<a href=${path} target="_blank" rel="noopener"><code>${path}</code></a>` : html`<code>${path}</code>`}</h3>
-    <p>${(told.description || told.summary).replaceAll("``", "").replaceAll("`", "")}</p><${Fields} rows=${[...given, ...body]} /></li>`;
+  return html`<li class="operation">
+    <h3 class="third">
+      <span class="badge">${method.toUpperCase()}</span>${" "}
+      ${plain ? html`<a href=${path} target="_blank" rel="noopener"><code>${path}</code></a>` : html`<code>${path}</code>`}
+    </h3>
+    <p>${(told.description || told.summary).replaceAll("``", "").replaceAll("`", "")}</p>
+    <${Fields} rows=${[...given, ...body]} />
+  </li>`;
 }
 
 export function Reference() {
   const found = useMemo(() => asked(read()), []).value;
-  if (found.state === "failed") return html`<section class="page narrow"><h1>API</h1><${Problem} error=${found.error} /></section>`;
-  if (!found.value) return html`<section class="page narrow"><h1>API</h1><${Wait}>Reading the description<//></section>`;
-  const all = found.value.components.schemas, tags = {};
-  for (const [path, methods] of Object.entries(found.value.paths)) for (const [method, told] of Object.entries(methods)) (tags[told.tags?.[0] || "other"] ||= []).push({ method, path, told });
-  return html`<section class="page narrow reference"><h1>API</h1>
-    <p class="lead">All that the pages do is done by these requests, and a script may make them, too. Bodies and answers are JSON; an error has a <code>message</code> and, by <code>fields</code>, what is wrong with each. <a href="/openapi.json">openapi.json</a> says the same for programs.</p>
-    <pre class="box" tabindex="0" role="region" aria-label="Example"><code>curl ${location.origin}/api/games
+  if (found.state === "failed")
+    return html`<section class="page narrow">
+      <h1>API</h1>
+      <${Problem} error=${found.error} />
+    </section>`;
+  if (!found.value)
+    return html`<section class="page narrow">
+      <h1>API</h1>
+      <${Wait}>Reading the description<//>
+    </section>`;
+  const all = found.value.components.schemas,
+    tags = {};
+  for (const [path, methods] of Object.entries(found.value.paths))
+    for (const [method, told] of Object.entries(methods))
+      (tags[told.tags?.[0] || "other"] ||= []).push({ method, path, told });
+  return html`<section class="page narrow reference">
+    <h1>API</h1>
+    <p class="lead">
+      All that the pages do is done by these requests, and a script may make them, too. Bodies and
+      answers are JSON; an error has a <code>message</code> and, by <code>fields</code>, what is
+      wrong with each. <a href="/openapi.json">openapi.json</a> says the same for programs.
+    </p>
+    <pre
+      class="box"
+      tabindex="0"
+      role="region"
+      aria-label="Example"
+    ><code>curl ${location.origin}/api/games
 curl ${location.origin}/api/games/solve -H "content-type: application/json" -d '{"game": "kuhn"}'</code></pre>
-    ${Object.entries(tags).map(([tag, rows]) => html`<section key=${tag}><h2>${tag[0].toUpperCase() + tag.slice(1)}</h2><ul class="operations">${rows.map((row) => html`<${Operation} key=${row.method + row.path} ...${row} all=${all} />`)}</ul></section>`)}
+    ${Object.entries(tags).map(
+      ([tag, rows]) =>
+        html`<section key=${tag}>
+          <h2>${tag[0].toUpperCase() + tag.slice(1)}</h2>
+          <ul class="operations">
+            ${rows.map((row) => html`<${Operation} key=${row.method + row.path} ...${row} all=${all} />`)}
+          </ul>
+        </section>`,
+    )}
   </section>`;
 }

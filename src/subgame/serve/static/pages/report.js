@@ -1,54 +1,193 @@
 // A report: one spot solved on many flops, as a table, as bars and by texture.
-import { html, api, asked, route, withQuery, go, number, percent, whole, Problem, Wait } from "../lib/core.js";
+import {
+  html,
+  api,
+  asked,
+  route,
+  withQuery,
+  go,
+  number,
+  percent,
+  whole,
+  Problem,
+  Wait,
+} from "../lib/core.js";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { signal, useSignal } from "@preact/signals";
 import { Cards } from "../lib/cards.js";
 import { colours, css } from "../lib/grid.js";
 
-const TEXTURES = [["suits", "Suits"], ["pairs", "Pairs"], ["straight", "Straight possible"], ["high", "Highest card"]];
-const ORDER = { high: [..."AKQJT98765432"], suits: ["rainbow", "two-tone", "monotone"], pairs: ["unpaired", "paired", "trips"], straight: ["yes", "no"] };
+const TEXTURES = [
+  ["suits", "Suits"],
+  ["pairs", "Pairs"],
+  ["straight", "Straight possible"],
+  ["high", "Highest card"],
+];
+const ORDER = {
+  high: [..."AKQJT98765432"],
+  suits: ["rainbow", "two-tone", "monotone"],
+  pairs: ["unpaired", "paired", "trips"],
+  straight: ["yes", "no"],
+};
 const HIDDEN = ["weight", "iterations", "seconds", "exploitability_percent"];
-const kindOf = (name) => ["fold", "check", "call", "bet", "raise", "all-in"].find((kind) => name.startsWith(kind)) || "bet";
+const kindOf = (name) =>
+  ["fold", "check", "call", "bet", "raise", "all-in"].find((kind) => name.startsWith(kind)) ||
+  "bet";
 const isShare = (name) => !name.startsWith("ev_");
-const shown = (name, value) => value === undefined || value === null ? "–" : typeof value === "string" ? value : isShare(name) ? percent(value) : number(value, 2);
-const title = (name) => name.replace(/^(ev|equity)_(oop|ip)$/, (_, what, seat) => `${seat.toUpperCase()} ${what === "ev" ? "EV" : what}`).replace(/^(oop|ip) /, (seat) => seat.toUpperCase());
+const shown = (name, value) =>
+  value === undefined || value === null
+    ? "–"
+    : typeof value === "string"
+      ? value
+      : isShare(name)
+        ? percent(value)
+        : number(value, 2);
+const title = (name) =>
+  name
+    .replace(
+      /^(ev|equity)_(oop|ip)$/,
+      (_, what, seat) => `${seat.toUpperCase()} ${what === "ev" ? "EV" : what}`,
+    )
+    .replace(/^(oop|ip) /, (seat) => seat.toUpperCase());
 
 // The weighted mean of each column.
 function means(rows, names) {
   const total = rows.reduce((sum, row) => sum + row.weight, 0);
-  return Object.fromEntries(names.map((name) => [name, total ? rows.reduce((sum, row) => sum + row.weight * (row[name] ?? 0), 0) / total : null]));
+  return Object.fromEntries(
+    names.map((name) => [
+      name,
+      total ? rows.reduce((sum, row) => sum + row.weight * (row[name] ?? 0), 0) / total : null,
+    ]),
+  );
 }
 
 export function Report({ job }) {
-  const query = route.value.query, kept = useSignal(null);
-  const found = useMemo(() => job.state === "queued" && !job.iteration ? signal({ state: "none" }) : asked(api(`/jobs/${job.id}/report`)), [job.id, job.state, job.iteration]).value;
-  useEffect(() => { if (found.value) kept.value = found.value; }, [found]);
+  const query = route.value.query,
+    kept = useSignal(null);
+  const found = useMemo(
+    () =>
+      job.state === "queued" && !job.iteration
+        ? signal({ state: "none" })
+        : asked(api(`/jobs/${job.id}/report`)),
+    [job.id, job.state, job.iteration],
+  ).value;
+  useEffect(() => {
+    if (found.value) kept.value = found.value;
+  }, [found]);
   const all = (found.value || kept.value)?.rows || [];
   const filters = TEXTURES.map(([key]) => [key, query.get(key)]).filter(([, value]) => value);
-  const rows = useMemo(() => all.filter((row) => filters.every(([key, value]) => row[key] === value)), [all, query.toString()]);
+  const rows = useMemo(
+    () => all.filter((row) => filters.every(([key, value]) => row[key] === value)),
+    [all, query.toString()],
+  );
   if (found.state === "failed") return html`<${Problem} error=${found.error} />`;
   if (!all.length && found.state === "waiting") return html`<${Wait}>Reading the rows<//>`;
-  if (!all.length) return job.state === "running" ? html`<${Wait}>The first row appears once a flop is solved<//>` : html`<p class="soft">No flop is solved yet.</p>`;
-  const columns = [...new Set(all.flatMap((row) => Object.keys(row)))].filter((name) => !HIDDEN.includes(name));
-  const numbers = columns.filter((name) => typeof all.find((row) => name in row)[name] === "number");
+  if (!all.length)
+    return job.state === "running"
+      ? html`<${Wait}>The first row appears once a flop is solved<//>`
+      : html`<p class="soft">No flop is solved yet.</p>`;
+  const columns = [...new Set(all.flatMap((row) => Object.keys(row)))].filter(
+    (name) => !HIDDEN.includes(name),
+  );
+  const numbers = columns.filter(
+    (name) => typeof all.find((row) => name in row)[name] === "number",
+  );
   const seat = query.get("seat") === "ip" ? "ip" : "oop";
-  const actions = numbers.filter((name) => name.startsWith(`${seat} `)).map((name) => ({ id: name, name: name.slice(seat.length + 1), kind: kindOf(name.slice(seat.length + 1)) }));
-  const sort = columns.includes(query.get("sort")) ? query.get("sort") : `ev_oop`, up = query.get("up") === "1";
-  const rank = (row) => typeof row[sort] === "string" ? (ORDER[sort] ? ORDER[sort].indexOf(row[sort]) : row[sort]) : row[sort] ?? 0;
-  const sorted = [...rows].sort((a, b) => { const [x, y] = [rank(a), rank(b)]; return (x < y ? -1 : x > y ? 1 : 0) * (up ? 1 : -1); });
+  const actions = numbers
+    .filter((name) => name.startsWith(`${seat} `))
+    .map((name) => ({
+      id: name,
+      name: name.slice(seat.length + 1),
+      kind: kindOf(name.slice(seat.length + 1)),
+    }));
+  const sort = columns.includes(query.get("sort")) ? query.get("sort") : `ev_oop`,
+    up = query.get("up") === "1";
+  const rank = (row) =>
+    typeof row[sort] === "string"
+      ? ORDER[sort]
+        ? ORDER[sort].indexOf(row[sort])
+        : row[sort]
+      : (row[sort] ?? 0);
+  const sorted = [...rows].sort((a, b) => {
+    const [x, y] = [rank(a), rank(b)];
+    return (x < y ? -1 : x > y ? 1 : 0) * (up ? 1 : -1);
+  });
   const set = (changes) => go(withQuery(changes), { replace: true });
-  const mean = means(rows, numbers), shades = colours(actions);
+  const mean = means(rows, numbers),
+    shades = colours(actions);
   return html`<section class="report">
-    <div class="tabs" role="group" aria-label="Whose first decision">${[["oop", "OOP, first to act"], ["ip", "IP, after a check"]].map(([key, name]) => html`<button type="button" key=${key} aria-pressed=${seat === key} onClick=${() => set({ seat: key === "oop" ? null : key })}>${name}</button>`)}
-      ${TEXTURES.map(([key, name]) => html`<select key=${key} class="inline" aria-label=${name} value=${query.get(key) || ""} onChange=${(e) => set({ [key]: e.target.value })}><option value="">${name}: all</option>${ORDER[key].filter((value) => all.some((row) => row[key] === value)).map((value) => html`<option key=${value} value=${value}>${name}: ${value}</option>`)}</select>`)}
-      ${filters.length ? html`<button type="button" class="ghost" onClick=${() => set(Object.fromEntries(TEXTURES.map(([key]) => [key, null])))}>clear</button>` : null}</div>
-    <p class="options">${actions.map((action, k) => html`<span class="option" key=${action.id}><i style=${{ background: css(shades[k]) }}></i><b>${action.name}</b><span class="num">${percent(mean[action.id])}</span></span>`)}</p>
-    ${rows.length ? html`<${Bars} rows=${sorted} actions=${actions} shades=${shades} label=${`${seat.toUpperCase()} on each flop, by ${title(sort)}`} />
-    <p class="hint">One bar for each of ${whole(rows.length)} ${rows.length === 1 ? "flop" : "flops"}, in the order of the table; its width is how often the flop comes, suits counted.</p>
-    <div class="textures">${TEXTURES.map(([key, name]) => html`<${Texture} key=${key} by=${key} name=${name} rows=${rows} actions=${actions} shades=${shades} set=${set} />`)}</div>
-    <div class="scroll" tabindex="0" role="region" aria-label="Flops"><table class="flops"><thead><tr>${columns.map((name) => html`<th key=${name} class=${numbers.includes(name) ? "num" : ""} aria-sort=${sort === name ? (up ? "ascending" : "descending") : undefined}><button type="button" class="ghost" onClick=${() => set({ sort: name, up: sort === name && !up ? "1" : null })}>${title(name)}${sort === name ? (up ? " ↑" : " ↓") : ""}</button></th>`)}</tr></thead>
-      <tbody><tr class="mean"><th scope="row">mean</th>${columns.slice(1).map((name) => html`<td key=${name} class=${numbers.includes(name) ? "num" : ""}>${numbers.includes(name) ? shown(name, mean[name]) : ""}</td>`)}</tr>
-      ${sorted.map((row) => html`<tr key=${row.flop}><td><${OneFlop} job=${job} row=${row} /></td>${columns.slice(1).map((name) => html`<td key=${name} class=${numbers.includes(name) ? "num" : ""}>${shown(name, row[name])}</td>`)}</tr>`)}</tbody></table></div>` : html`<p class="soft">No flop is like that.</p>`}
+    <div class="tabs" role="group" aria-label="Whose first decision">
+      ${[
+        ["oop", "OOP, first to act"],
+        ["ip", "IP, after a check"],
+      ].map(
+        ([key, name]) =>
+          html`<button
+            type="button"
+            key=${key}
+            aria-pressed=${seat === key}
+            onClick=${() => set({ seat: key === "oop" ? null : key })}
+          >
+            ${name}
+          </button>`,
+      )}
+      ${TEXTURES.map(
+        ([key, name]) =>
+          html`<select
+            key=${key}
+            class="inline"
+            aria-label=${name}
+            value=${query.get(key) || ""}
+            onChange=${(e) => set({ [key]: e.target.value })}
+          >
+            <option value="">${name}: all</option>
+            ${ORDER[key].filter((value) => all.some((row) => row[key] === value)).map((value) => html`<option key=${value} value=${value}>${name}: ${value}</option>`)}
+          </select>`,
+      )}
+      ${filters.length ? html`<button type="button" class="ghost" onClick=${() => set(Object.fromEntries(TEXTURES.map(([key]) => [key, null])))}>clear</button>` : null}
+    </div>
+    <p class="options">
+      ${actions.map((action, k) => html`<span class="option" key=${action.id}><i style=${{ background: css(shades[k]) }}></i><b>${action.name}</b><span class="num">${percent(mean[action.id])}</span></span>`)}
+    </p>
+    ${
+      rows.length
+        ? html`<${Bars}
+              rows=${sorted}
+              actions=${actions}
+              shades=${shades}
+              label=${`${seat.toUpperCase()} on each flop, by ${title(sort)}`}
+            />
+            <p class="hint">
+              One bar for each of ${whole(rows.length)} ${rows.length === 1 ? "flop" : "flops"}, in
+              the order of the table; its width is how often the flop comes, suits counted.
+            </p>
+            <div class="textures">
+              ${TEXTURES.map(([key, name]) => html`<${Texture} key=${key} by=${key} name=${name} rows=${rows} actions=${actions} shades=${shades} set=${set} />`)}
+            </div>
+            <div class="scroll" tabindex="0" role="region" aria-label="Flops">
+              <table class="flops">
+                <thead>
+                  <tr>
+                    ${columns.map((name) => html`<th key=${name} class=${numbers.includes(name) ? "num" : ""} aria-sort=${sort === name ? (up ? "ascending" : "descending") : undefined}><button type="button" class="ghost" onClick=${() => set({ sort: name, up: sort === name && !up ? "1" : null })}>${title(name)}${sort === name ? (up ? " ↑" : " ↓") : ""}</button></th>`)}
+                  </tr>
+                </thead>
+                <tbody>
+                  <tr class="mean">
+                    <th scope="row">mean</th>
+                    ${columns.slice(1).map((name) => html`<td key=${name} class=${numbers.includes(name) ? "num" : ""}>${numbers.includes(name) ? shown(name, mean[name]) : ""}</td>`)}
+                  </tr>
+                  ${sorted.map(
+                    (row) =>
+                      html`<tr key=${row.flop}>
+                        <td><${OneFlop} job=${job} row=${row} /></td>
+                        ${columns.slice(1).map((name) => html`<td key=${name} class=${numbers.includes(name) ? "num" : ""}>${shown(name, row[name])}</td>`)}
+                      </tr>`,
+                  )}
+                </tbody>
+              </table>
+            </div>`
+        : html`<p class="soft">No flop is like that.</p>`
+    }
   </section>`;
 }
 
@@ -57,9 +196,23 @@ function OneFlop({ job, row }) {
   const busy = useSignal(false);
   const look = async () => {
     busy.value = true;
-    try { go(`/solve/${(await api("/spots/solve", { spot: { ...job.task.spot, board: row.flop }, stop: { target: job.task.target } })).id}`); } catch { busy.value = false; }
+    try {
+      go(
+        `/solve/${(await api("/spots/solve", { spot: { ...job.task.spot, board: row.flop }, stop: { target: job.task.target } })).id}`,
+      );
+    } catch {
+      busy.value = false;
+    }
   };
-  return html`<button type="button" class="ghost flop" disabled=${busy.value || !job.task} title="Solve this flop and look into it" onClick=${look}><${Cards} text=${row.flop} small /></button>`;
+  return html`<button
+    type="button"
+    class="ghost flop"
+    disabled=${busy.value || !job.task}
+    title="Solve this flop and look into it"
+    onClick=${look}
+  >
+    <${Cards} text=${row.flop} small />
+  </button>`;
 }
 
 // What is played on every flop, as stacked bars on a canvas.
@@ -67,10 +220,14 @@ function Bars({ rows, actions, shades, label }) {
   const canvas = useRef(null);
   useEffect(() => {
     const draw = () => {
-      const box = canvas.current, wide = box?.clientWidth, high = 150, scale = devicePixelRatio || 1;
+      const box = canvas.current,
+        wide = box?.clientWidth,
+        high = 150,
+        scale = devicePixelRatio || 1;
       if (!wide) return;
       [box.width, box.height] = [Math.round(wide * scale), Math.round(high * scale)];
-      const pen = box.getContext("2d"), total = rows.reduce((sum, row) => sum + row.weight, 0);
+      const pen = box.getContext("2d"),
+        total = rows.reduce((sum, row) => sum + row.weight, 0);
       pen.setTransform(scale, 0, 0, scale, 0, 0);
       const gap = rows.length < 200 ? 1 : 0;
       let x = 0;
@@ -96,9 +253,30 @@ function Bars({ rows, actions, shades, label }) {
 
 // Means by one texture; a row filters the table.
 function Texture({ by, name, rows, actions, shades, set }) {
-  const groups = ORDER[by].map((value) => [value, rows.filter((row) => row[by] === value)]).filter(([, some]) => some.length);
-  return html`<div><h2 class="third">${name}</h2><div class="groups ${by}">${groups.map(([value, some]) => {
-    const mean = means(some, actions.map((action) => action.id));
-    return html`<button type="button" key=${value} class="ghost texture" onClick=${() => set({ [by]: value })} aria-label=${`${name} ${value}: ${actions.map((action) => `${action.name} ${percent(mean[action.id], 0)}`).join(", ")}`}><span>${value}</span><span class="mix">${actions.map((action, k) => html`<i key=${action.id} style=${{ width: `${100 * mean[action.id]}%`, background: css(shades[k]) }}></i>`)}</span></button>`;
-  })}</div></div>`;
+  const groups = ORDER[by]
+    .map((value) => [value, rows.filter((row) => row[by] === value)])
+    .filter(([, some]) => some.length);
+  return html`<div>
+    <h2 class="third">${name}</h2>
+    <div class="groups ${by}">
+      ${groups.map(([value, some]) => {
+        const mean = means(
+          some,
+          actions.map((action) => action.id),
+        );
+        return html`<button
+          type="button"
+          key=${value}
+          class="ghost texture"
+          onClick=${() => set({ [by]: value })}
+          aria-label=${`${name} ${value}: ${actions.map((action) => `${action.name} ${percent(mean[action.id], 0)}`).join(", ")}`}
+        >
+          <span>${value}</span
+          ><span class="mix"
+            >${actions.map((action, k) => html`<i key=${action.id} style=${{ width: `${100 * mean[action.id]}%`, background: css(shades[k]) }}></i>`)}</span
+          >
+        </button>`;
+      })}
+    </div>
+  </div>`;
 }

@@ -1,5 +1,23 @@
 // One job of hold'em: its run, the strategy at every decision, refinements.
-import { html, api, asked, jobs, loadJob, route, withQuery, go, number, percent, whole, seconds, bytes, Badge, Field, Problem, Wait } from "../lib/core.js";
+import {
+  html,
+  api,
+  asked,
+  jobs,
+  loadJob,
+  route,
+  withQuery,
+  go,
+  number,
+  percent,
+  whole,
+  seconds,
+  bytes,
+  Badge,
+  Field,
+  Problem,
+  Wait,
+} from "../lib/core.js";
 import { useEffect, useMemo } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { Grid, ramp } from "../lib/grid.js";
@@ -12,13 +30,28 @@ import { setUp } from "./solve.js";
 export function Result({ id }) {
   const problem = useSignal(null);
   const job = jobs.value[id];
-  useEffect(() => { loadJob(id).catch((error) => { problem.value = error; }); }, [id]);
-  if (problem.value && !job) return html`<section class="page"><h1>Solution</h1><${Problem} error=${problem.value} /><p><a href="/solve">Set up a spot</a></p></section>`;
+  useEffect(() => {
+    loadJob(id).catch((error) => {
+      problem.value = error;
+    });
+  }, [id]);
+  if (problem.value && !job)
+    return html`<section class="page">
+      <h1>Solution</h1>
+      <${Problem} error=${problem.value} />
+      <p><a href="/solve">Set up a spot</a></p>
+    </section>`;
   if (!job) return html`<section class="page"><${Wait}>Loading the job<//></section>`;
   const spot = job.result?.spot;
   return html`<section class="page result">
-    <p class="crumb"><a href="/solve">Solve</a>${job.of && jobs.value[job.of] ? html` › <a href="/solve/${job.of}">${jobs.value[job.of].name}</a>` : null}</p>
-    <div class="result-head"><h1><${Title} job=${job} /></h1><${Badge} state=${job.state} /><${Controls} job=${job} problem=${problem} /></div>
+    <p class="crumb">
+      <a href="/solve">Solve</a
+      >${job.of && jobs.value[job.of] ? html` › <a href="/solve/${job.of}">${jobs.value[job.of].name}</a>` : null}
+    </p>
+    <div class="result-head">
+      <h1><${Title} job=${job} /></h1>
+      <${Badge} state=${job.state} /><${Controls} job=${job} problem=${problem} />
+    </div>
     <${Problem} error=${problem.value} />
     ${job.error ? html`<p class="problem" role="alert">${job.error}</p>` : null}
     ${job.note ? html`<p class="hint">${job.note}</p>` : null}
@@ -37,14 +70,27 @@ export function Result({ id }) {
 const plainBoard = (name) => cards(name).join("").length === name.replace(/\s/g, "").length;
 
 function Title({ job }) {
-  return plainBoard(job.name) ? html`<${Cards} text=${job.name} />` : html`<span>${job.name}</span>`;
+  return plainBoard(job.name)
+    ? html`<${Cards} text=${job.name} />`
+    : html`<span>${job.name}</span>`;
 }
 
 function Controls({ job, problem }) {
-  const act = (verb) => api(`/jobs/${job.id}/${verb}`, {}).then(() => { problem.value = null; }, (error) => { problem.value = error; });
+  const act = (verb) =>
+    api(`/jobs/${job.id}/${verb}`, {}).then(
+      () => {
+        problem.value = null;
+      },
+      (error) => {
+        problem.value = error;
+      },
+    );
   const rename = async () => {
     const name = prompt("Name of this solution", job.name);
-    if (name) await api(`/jobs/${job.id}`, { name }, "PATCH").catch((error) => { problem.value = error; });
+    if (name)
+      await api(`/jobs/${job.id}`, { name }, "PATCH").catch((error) => {
+        problem.value = error;
+      });
   };
   const running = job.state === "running";
   return html`<div class="controls">
@@ -63,22 +109,36 @@ function Figures({ job }) {
   const found = job.result;
   if (!found.ev) return null;
   return html`<div class="figures">
-    <div class="figure"><b>${found.exploitability_percent.toPrecision(2)}%</b><span>of the pot exploitable</span></div>
+    <div class="figure">
+      <b>${found.exploitability_percent.toPrecision(2)}%</b><span>of the pot exploitable</span>
+    </div>
     ${SEATS.map((seat, p) => html`<div class="figure" key=${seat}><b>${number(found.ev[p], 2)}</b><span>EV ${seat}, equity ${percent(found.equity[p])}</span></div>`)}
-    <div class="figure"><b>${whole(found.iterations || 0)}</b><span>iterations${found.seconds ? `, ${seconds(found.seconds)}` : ""}</span></div>
-    <div class="figure"><b>${whole(found.nodes)}</b><span>nodes${job.quote ? `, ${bytes(job.quote.memory)}` : ""}</span></div>
+    <div class="figure">
+      <b>${whole(found.iterations || 0)}</b
+      ><span>iterations${found.seconds ? `, ${seconds(found.seconds)}` : ""}</span>
+    </div>
+    <div class="figure">
+      <b>${whole(found.nodes)}</b
+      ><span>nodes${job.quote ? `, ${bytes(job.quote.memory)}` : ""}</span>
+    </div>
   </div>`;
 }
 
 function Run({ job }) {
   const curve = job.curve || [];
-  const series = useMemo(() => [{ label: "exploitability", values: curve.map((point) => point[2]) }], [curve]);
+  const series = useMemo(
+    () => [{ label: "exploitability", values: curve.map((point) => point[2]) }],
+    [curve],
+  );
   const xs = useMemo(() => curve.map((point) => point[0]), [curve]);
   if (!["running", "queued", "paused"].includes(job.state) && curve.length < 2) return null;
   const last = curve.at(-1);
   const open = job.state !== "done";
-  return html`<details class="box run" open=${open}><summary>${job.state === "running" ? job.phase || "Running" : job.state === "queued" ? "Waiting for a worker" : "Convergence"}
-      ${last ? html`<span class="num"> ${last[2].toPrecision(3)}% of the pot after ${whole(last[0])} iterations</span>` : null}</summary>
+  return html`<details class="box run" open=${open}>
+    <summary>
+      ${job.state === "running" ? job.phase || "Running" : job.state === "queued" ? "Waiting for a worker" : "Convergence"}
+      ${last ? html`<span class="num"> ${last[2].toPrecision(3)}% of the pot after ${whole(last[0])} iterations</span>` : null}
+    </summary>
     ${job.state === "running" ? html`<progress value=${job.share || 0} max="1" aria-label="Progress"></progress>` : null}
     ${curve.length > 1 ? html`<${Curve} xs=${xs} series=${series} unit="%" label="Exploitability in percent of the pot, by iteration" />` : null}
   </details>`;
@@ -86,54 +146,230 @@ function Run({ job }) {
 
 function RefineBox({ job }) {
   const list = useMemo(() => asked(api("/techniques")), []).value.value || [];
-  const technique = useSignal("maxmargin"), limit = useSignal("10"), error = useSignal(null), wrong = useSignal("");
-  const line = route.value.query.get("line") || "", below = useSignal(false);
-  const mine = Object.values(jobs.value).filter((each) => each.of === job.id && each.kind === "refine").sort((a, b) => b.made - a.made);
+  const technique = useSignal("maxmargin"),
+    limit = useSignal("10"),
+    error = useSignal(null),
+    wrong = useSignal("");
+  const line = route.value.query.get("line") || "",
+    below = useSignal(false);
+  const mine = Object.values(jobs.value)
+    .filter((each) => each.of === job.id && each.kind === "refine")
+    .sort((a, b) => b.made - a.made);
   const start = async (event) => {
     event.preventDefault();
-    if (!(Number(limit.value) > 0)) { wrong.value = "The time must be a number above 0."; return; }
-    try { wrong.value = ""; const made = await api("/refine", { of: job.id, technique: technique.value, seconds: Number(limit.value), line: below.value ? line : "" }); go(withQuery({ line }, { path: `/solve/${made.id}`, query: "" })); } catch (failed) { error.value = failed; }
+    if (!(Number(limit.value) > 0)) {
+      wrong.value = "The time must be a number above 0.";
+      return;
+    }
+    try {
+      wrong.value = "";
+      const made = await api("/refine", {
+        of: job.id,
+        technique: technique.value,
+        seconds: Number(limit.value),
+        line: below.value ? line : "",
+      });
+      go(withQuery({ line }, { path: `/solve/${made.id}`, query: "" }));
+    } catch (failed) {
+      error.value = failed;
+    }
   };
   const chosen = list.find((each) => each.name === technique.value);
-  return html`<section class="box refine"><h2>Refine by subgame solving</h2>
-    <p class="soft">With this solution as the blueprint, the spot or what follows a line is solved again behind a gadget.</p>
+  return html`<section class="box refine">
+    <h2>Refine by subgame solving</h2>
+    <p class="soft">
+      With this solution as the blueprint, the spot or what follows a line is solved again behind a
+      gadget.
+    </p>
     <form class="row-form" onSubmit=${start} novalidate>
-      <${Field} id="technique" label="Technique"><select id="technique" value=${technique.value} onChange=${(e) => { technique.value = e.target.value; }}>${list.map((each) => html`<option key=${each.name} value=${each.name}>${each.name}${each.safe ? " (safe)" : ""}</option>`)}</select><//>
-      <${Field} id="refine-where" label="Subgame"><select id="refine-where" value=${below.value && line ? "line" : ""} onChange=${(e) => { below.value = e.target.value === "line"; }}><option value="">the whole spot</option>${line ? html`<option value="line">after ${line}</option>` : null}</select><//>
-      <${Field} id="refine-seconds" label="Seconds" error=${wrong.value}><input id="refine-seconds" inputmode="decimal" value=${limit.value} onInput=${(e) => { limit.value = e.target.value; }} /><//>
-      <button class="primary">Refine</button></form>
-    <p class="hint">${chosen?.promise}${line ? "" : " Walk to a decision above to refine only what follows it."}</p><${Problem} error=${error.value} />
-    ${mine.length ? html`<table class="plain"><thead><tr><th>refinement</th><th></th><th class="num">before</th><th class="num">after</th><th class="num">smallest margin</th></tr></thead><tbody>${mine.map((each) => html`<tr key=${each.id}><td><a href="/solve/${each.id}">${each.name}</a></td><td><${Badge} state=${each.state} /></td><td class="num">${each.result ? number(each.result.before) : ""}</td><td class="num">${each.result ? number(each.result.after) : ""}</td><td class="num">${each.result ? number(each.result.margin) : ""}</td></tr>`)}</tbody></table>` : null}
+      <${Field} id="technique" label="Technique"
+        ><select
+          id="technique"
+          value=${technique.value}
+          onChange=${(e) => {
+            technique.value = e.target.value;
+          }}
+        >
+          ${list.map((each) => html`<option key=${each.name} value=${each.name}>${each.name}${each.safe ? " (safe)" : ""}</option>`)}
+        </select><//
+      >
+      <${Field} id="refine-where" label="Subgame"
+        ><select
+          id="refine-where"
+          value=${below.value && line ? "line" : ""}
+          onChange=${(e) => {
+            below.value = e.target.value === "line";
+          }}
+        >
+          <option value="">the whole spot</option>
+          ${line ? html`<option value="line">after ${line}</option>` : null}
+        </select><//
+      >
+      <${Field} id="refine-seconds" label="Seconds" error=${wrong.value}
+        ><input
+          id="refine-seconds"
+          inputmode="decimal"
+          value=${limit.value}
+          onInput=${(e) => {
+            limit.value = e.target.value;
+          }}
+      /><//>
+      <button class="primary">Refine</button>
+    </form>
+    <p class="hint">
+      ${chosen?.promise}${line ? "" : " Walk to a decision above to refine only what follows it."}
+    </p>
+    <${Problem} error=${error.value} />
+    ${
+      mine.length
+        ? html`<table class="plain">
+            <thead>
+              <tr>
+                <th>refinement</th>
+                <th></th>
+                <th class="num">before</th>
+                <th class="num">after</th>
+                <th class="num">smallest margin</th>
+              </tr>
+            </thead>
+            <tbody>
+              ${mine.map(
+                (each) =>
+                  html`<tr key=${each.id}>
+                    <td><a href="/solve/${each.id}">${each.name}</a></td>
+                    <td><${Badge} state=${each.state} /></td>
+                    <td class="num">${each.result ? number(each.result.before) : ""}</td>
+                    <td class="num">${each.result ? number(each.result.after) : ""}</td>
+                    <td class="num">${each.result ? number(each.result.margin) : ""}</td>
+                  </tr>`,
+              )}
+            </tbody>
+          </table>`
+        : null
+    }
   </section>`;
 }
 
 const SHOWN = [
   ["margin", "margins", "How much less the opponent gets than the alternative payoff."],
   ["gift", "gifts", "What the opponent gave up on the way here, so that it may be given back."],
-  ["alternative", "alternative payoffs", "What the opponent is held to: the value before, and the gift."],
+  [
+    "alternative",
+    "alternative payoffs",
+    "What the opponent is held to: the value before, and the gift.",
+  ],
   ["value", "values now", "What a best response gets now."],
 ];
 
 function Margins({ job }) {
   const rows = useMemo(() => asked(api(`/jobs/${job.id}/rows`)), [job.id, job.state]).value.value;
-  const player = Number(route.value.query.get("player") || 0), shown = useSignal(60);
-  const what = SHOWN.some(([key]) => key === route.value.query.get("margins")) ? route.value.query.get("margins") : "margin";
+  const player = Number(route.value.query.get("player") || 0),
+    shown = useSignal(60);
+  const what = SHOWN.some(([key]) => key === route.value.query.get("margins"))
+    ? route.value.query.get("margins")
+    : "margin";
   const found = job.result;
-  const mine = useMemo(() => (rows || []).filter((row) => row.player === player && row.reach > 0).sort((a, b) => a.margin - b.margin), [rows, player]);
+  const mine = useMemo(
+    () =>
+      (rows || [])
+        .filter((row) => row.player === player && row.reach > 0)
+        .sort((a, b) => a.margin - b.margin),
+    [rows, player],
+  );
   const cells = useMemo(() => {
     const sums = {};
-    for (const row of mine) { if (row.infoset.length === 4) { const cell = (sums[classOf(row.infoset)] ||= { n: 0, sum: 0 }); cell.n += 1; cell.sum += row[what]; } }
+    for (const row of mine) {
+      if (row.infoset.length === 4) {
+        const cell = (sums[classOf(row.infoset)] ||= { n: 0, sum: 0 });
+        cell.n += 1;
+        cell.sum += row[what];
+      }
+    }
     const top = Math.max(...Object.values(sums).map((cell) => Math.abs(cell.sum / cell.n)), 1e-9);
-    return Object.fromEntries(Object.entries(sums).map(([name, cell]) => [name, { parts: [[ramp(0.5 + cell.sum / cell.n / top / 2), 1]], height: 1, text: number(cell.sum / cell.n, top < 1 ? 2 : 1) }]));
+    return Object.fromEntries(
+      Object.entries(sums).map(([name, cell]) => [
+        name,
+        {
+          parts: [[ramp(0.5 + cell.sum / cell.n / top / 2), 1]],
+          height: 1,
+          text: number(cell.sum / cell.n, top < 1 ? 2 : 1),
+        },
+      ]),
+    );
   }, [mine, what]);
   if (!rows) return null;
   const better = found.after <= found.before;
-  return html`<section class="box margins"><h2>Margins of ${found.technique}</h2>
-    <p>A best response won <b class="num">${number(found.before)}</b> chips a hand before and wins <b class="num ${better ? "good" : "bad"}">${number(found.after)}</b> now. ${found.promise} ${found.kept}</p>
-    <div class="tabs" role="group" aria-label="Refined player">${SEATS.map((seat, p) => html`<button type="button" key=${seat} aria-pressed=${player === p} onClick=${() => go(withQuery({ player: p || null }), { replace: true })}>${seat} refined</button>`)}
-      <label for="margins-shown" class="choices">The grid shows <select id="margins-shown" class="inline" value=${what} onChange=${(e) => go(withQuery({ margins: e.target.value === "margin" ? null : e.target.value }), { replace: true })}>${SHOWN.map(([key, name]) => html`<option key=${key} value=${key}>${name}</option>`)}</select></label></div>
-    <div class="explore-body"><div><${Grid} cells=${cells} label=${`The opponent's hands by class: ${what}`} /><p class="hint">The opponent's hands. ${SHOWN.find(([key]) => key === what)[2]} Orange is more, blue is less.</p></div>
-    <div class="scroll" tabindex="0" role="region" aria-label="Root infosets"><table><thead><tr><th>hand</th><th class="num">before (CBV)</th><th class="num">gift</th><th class="num">alternative</th><th class="num">now</th><th class="num">margin</th></tr></thead>
-      <tbody>${mine.slice(0, shown.value).map((row) => html`<tr key=${row.infoset}><td>${row.infoset.length === 4 ? html`<${Cards} text=${row.infoset} small />` : row.infoset}</td><td class="num">${number(row.cbv, 2)}</td><td class="num">${number(row.gift, 2)}</td><td class="num">${number(row.alternative, 2)}</td><td class="num">${number(row.value, 2)}</td><td class="num ${row.margin < -1e-6 ? "bad" : ""}">${number(row.margin, 3)}</td></tr>`)}</tbody></table>
-      ${mine.length > shown.value ? html`<button type="button" class="ghost" onClick=${() => { shown.value += 200; }}>Show more of ${whole(mine.length)}</button>` : null}</div></div></section>`;
+  return html`<section class="box margins">
+    <h2>Margins of ${found.technique}</h2>
+    <p>
+      A best response won <b class="num">${number(found.before)}</b> chips a hand before and
+      wins${" "} <b class="num ${better ? "good" : "bad"}">${number(found.after)}</b> now.${" "}
+      ${found.promise}${" "} ${found.kept}
+    </p>
+    <div class="tabs" role="group" aria-label="Refined player">
+      ${SEATS.map((seat, p) => html`<button type="button" key=${seat} aria-pressed=${player === p} onClick=${() => go(withQuery({ player: p || null }), { replace: true })}>${seat} refined</button>`)}
+      <label for="margins-shown" class="choices"
+        >The grid shows${" "}
+        <select
+          id="margins-shown"
+          class="inline"
+          value=${what}
+          onChange=${(e) => go(withQuery({ margins: e.target.value === "margin" ? null : e.target.value }), { replace: true })}
+        >
+          ${SHOWN.map(([key, name]) => html`<option key=${key} value=${key}>${name}</option>`)}
+        </select></label
+      >
+    </div>
+    <div class="explore-body">
+      <div>
+        <${Grid} cells=${cells} label=${`The opponent's hands by class: ${what}`} />
+        <p class="hint">
+          The opponent's hands. ${SHOWN.find(([key]) => key === what)[2]} Orange is more, blue is
+          less.
+        </p>
+      </div>
+      <div class="scroll" tabindex="0" role="region" aria-label="Root infosets">
+        <table>
+          <thead>
+            <tr>
+              <th>hand</th>
+              <th class="num">before (CBV)</th>
+              <th class="num">gift</th>
+              <th class="num">alternative</th>
+              <th class="num">now</th>
+              <th class="num">margin</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${mine.slice(0, shown.value).map(
+              (row) =>
+                html`<tr key=${row.infoset}>
+                  <td>
+                    ${row.infoset.length === 4 ? html`<${Cards} text=${row.infoset} small />` : row.infoset}
+                  </td>
+                  <td class="num">${number(row.cbv, 2)}</td>
+                  <td class="num">${number(row.gift, 2)}</td>
+                  <td class="num">${number(row.alternative, 2)}</td>
+                  <td class="num">${number(row.value, 2)}</td>
+                  <td class="num ${row.margin < -1e-6 ? "bad" : ""}">${number(row.margin, 3)}</td>
+                </tr>`,
+            )}
+          </tbody>
+        </table>
+        ${
+          mine.length > shown.value
+            ? html`<button
+                type="button"
+                class="ghost"
+                onClick=${() => {
+                  shown.value += 200;
+                }}
+              >
+                Show more of ${whole(mine.length)}
+              </button>`
+            : null
+        }
+      </div>
+    </div>
+  </section>`;
 }

@@ -1,5 +1,16 @@
 // Solve: setting up a spot of hold'em.
-import { html, api, route, withQuery, go, jobs, Field, Problem, bytes, whole } from "../lib/core.js";
+import {
+  html,
+  api,
+  route,
+  withQuery,
+  go,
+  jobs,
+  Field,
+  Problem,
+  bytes,
+  whole,
+} from "../lib/core.js";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { BoardPicker, Card, cards } from "../lib/cards.js";
@@ -8,181 +19,532 @@ import { JobList } from "./jobs.js";
 
 const STREETS = ["flop", "turn", "river"];
 const DEFAULTS = {
-  board: "Qs Jh 2h 8d 3c", pot: "100", s0: "300", s1: "300", oop: "66+,A8s+,A5s-A4s,KTs+,QTs+,JTs,T9s,98s,87s,ATo+,KQo",
-  ip: "QQ-22,A2s+,K9s+,Q9s+,J9s+,T8s+,97s+,86s+,75s+,65s,54s,ATo+,KTo+,QTo+,JTo", min: "1", cap: "", allin: "",
-  flop_b: "0.33x 0.75x", flop_r: "2.5r a", turn_b: "0.5x 1x", turn_r: "2.5r a", river_b: "0.5x 1x a", river_r: "2.5r a", turn_d: "", river_d: "",
-  flop_ib: "0.33x 0.75x", flop_ir: "2.5r a", turn_ib: "0.5x 1x", turn_ir: "2.5r a", river_ib: "0.5x 1x a", river_ir: "2.5r a",
-  split: "", force: "", addall: "", added: "", removed: "", rake: "", rakecap: "", dead: "",
-  flops: "", target: "0.3", seconds: "120", schedule: "hs-dcfr", storage: "float32", name: "",
+  board: "Qs Jh 2h 8d 3c",
+  pot: "100",
+  s0: "300",
+  s1: "300",
+  oop: "66+,A8s+,A5s-A4s,KTs+,QTs+,JTs,T9s,98s,87s,ATo+,KQo",
+  ip: "QQ-22,A2s+,K9s+,Q9s+,J9s+,T8s+,97s+,86s+,75s+,65s,54s,ATo+,KTo+,QTo+,JTo",
+  min: "1",
+  cap: "",
+  allin: "",
+  flop_b: "0.33x 0.75x",
+  flop_r: "2.5r a",
+  turn_b: "0.5x 1x",
+  turn_r: "2.5r a",
+  river_b: "0.5x 1x a",
+  river_r: "2.5r a",
+  turn_d: "",
+  river_d: "",
+  flop_ib: "0.33x 0.75x",
+  flop_ir: "2.5r a",
+  turn_ib: "0.5x 1x",
+  turn_ir: "2.5r a",
+  river_ib: "0.5x 1x a",
+  river_ir: "2.5r a",
+  split: "",
+  force: "",
+  addall: "",
+  added: "",
+  removed: "",
+  rake: "",
+  rakecap: "",
+  dead: "",
+  flops: "",
+  target: "0.3",
+  seconds: "120",
+  schedule: "hs-dcfr",
+  storage: "float32",
+  name: "",
 };
 const KINDS = { b: "bets", r: "raises", d: "donks" };
 // The names that the server has for the fields.
-const FIELD = { min_bet: "min", "stacks.0": "s0", "stacks.1": "s1", all_in: "allin", force_all_in: "force", add_all_in: "addall", rake_cap: "rakecap", "stop.target": "target", "stop.seconds": "seconds",
-  ...Object.fromEntries(STREETS.flatMap((street) => Object.entries(KINDS).flatMap(([key, kind]) => [[`${street}.${kind}`, `${street}_${key}`], [`ip_streets.${street}.${kind}`, `${street}_i${key}`]]))) };
+const FIELD = {
+  min_bet: "min",
+  "stacks.0": "s0",
+  "stacks.1": "s1",
+  all_in: "allin",
+  force_all_in: "force",
+  add_all_in: "addall",
+  rake_cap: "rakecap",
+  "stop.target": "target",
+  "stop.seconds": "seconds",
+  ...Object.fromEntries(
+    STREETS.flatMap((street) =>
+      Object.entries(KINDS).flatMap(([key, kind]) => [
+        [`${street}.${kind}`, `${street}_${key}`],
+        [`ip_streets.${street}.${kind}`, `${street}_i${key}`],
+      ]),
+    ),
+  ),
+};
 const MORE = ["force", "addall", "added", "removed", "rake", "rakecap", "dead"];
 
 // The address of the set-up of a job's spot.
 export function setUp({ task }) {
-  const { spot } = task, share = (value) => value === null || value === undefined ? "" : String(Number((100 * value).toFixed(6)));
+  const { spot } = task,
+    share = (value) =>
+      value === null || value === undefined ? "" : String(Number((100 * value).toFixed(6)));
   const split = Object.keys(spot.ip_streets || {}).length > 0;
   const value = {
-    board: spot.board, pot: spot.pot, s0: spot.stacks[0], s1: spot.stacks[1], min: spot.min_bet, oop: spot.oop, ip: spot.ip, cap: spot.cap ?? "", split: split ? "1" : "",
-    allin: share(spot.all_in), force: share(spot.force_all_in), addall: share(spot.add_all_in), added: spot.added.join("; "), removed: spot.removed.join("; "),
-    rake: spot.rake ? share(spot.rake) : "", rakecap: spot.rake_cap ?? "", dead: spot.dead, flops: task.flops || "", target: task.target ?? "", seconds: task.seconds ?? "", schedule: task.schedule || DEFAULTS.schedule, storage: task.storage || DEFAULTS.storage,
-    ...Object.fromEntries([["", spot.streets], ["i", spot.ip_streets || {}]].flatMap(([who, streets]) => Object.entries(streets).flatMap(([street, sizes]) => Object.entries(KINDS).map(([key, kind]) => [`${street}_${who}${key}`, sizes[kind] ?? ""])))),
+    board: spot.board,
+    pot: spot.pot,
+    s0: spot.stacks[0],
+    s1: spot.stacks[1],
+    min: spot.min_bet,
+    oop: spot.oop,
+    ip: spot.ip,
+    cap: spot.cap ?? "",
+    split: split ? "1" : "",
+    allin: share(spot.all_in),
+    force: share(spot.force_all_in),
+    addall: share(spot.add_all_in),
+    added: spot.added.join("; "),
+    removed: spot.removed.join("; "),
+    rake: spot.rake ? share(spot.rake) : "",
+    rakecap: spot.rake_cap ?? "",
+    dead: spot.dead,
+    flops: task.flops || "",
+    target: task.target ?? "",
+    seconds: task.seconds ?? "",
+    schedule: task.schedule || DEFAULTS.schedule,
+    storage: task.storage || DEFAULTS.storage,
+    ...Object.fromEntries(
+      [
+        ["", spot.streets],
+        ["i", spot.ip_streets || {}],
+      ].flatMap(([who, streets]) =>
+        Object.entries(streets).flatMap(([street, sizes]) =>
+          Object.entries(KINDS).map(([key, kind]) => [`${street}_${who}${key}`, sizes[kind] ?? ""]),
+        ),
+      ),
+    ),
   };
   const query = new URLSearchParams();
-  for (const [key, usual] of Object.entries(DEFAULTS)) if (key in value && String(value[key]) !== usual) query.set(key, String(value[key]) || " ");
+  for (const [key, usual] of Object.entries(DEFAULTS))
+    if (key in value && String(value[key]) !== usual) query.set(key, String(value[key]) || " ");
   return `/solve?${query}`;
 }
 
 export function Solve() {
   const query = route.value.query;
-  const value = Object.fromEntries(Object.entries(DEFAULTS).map(([key, usual]) => [key, query.get(key) ?? usual]));
+  const value = Object.fromEntries(
+    Object.entries(DEFAULTS).map(([key, usual]) => [key, query.get(key) ?? usual]),
+  );
   const set = (key) => (eventOrText) => {
     const text = typeof eventOrText === "string" ? eventOrText : eventOrText.target.value;
     const kept = text === DEFAULTS[key] ? null : text || " ";
     go(withQuery({ [key]: kept }), { replace: true });
   };
-  const errors = useSignal({}), problem = useSignal(null), quote = useSignal(null), busy = useSignal(false);
-  const many = !!value.flops.trim();  // a report over many flops
+  const errors = useSignal({}),
+    problem = useSignal(null),
+    quote = useSignal(null),
+    busy = useSignal(false);
+  const many = !!value.flops.trim(); // a report over many flops
   const first = many ? 0 : Math.max(0, Math.min(2, cards(value.board).length - 3));
-  const streets = STREETS.slice(first), first_street = streets[0];
+  const streets = STREETS.slice(first),
+    first_street = streets[0];
   const split = value.split.trim() === "1";
-  const lines = (key) => value[key].split(/[\n;]/).map((line) => line.trim()).filter(Boolean);
+  const lines = (key) =>
+    value[key]
+      .split(/[\n;]/)
+      .map((line) => line.trim())
+      .filter(Boolean);
 
   const spot = () => {
     const wrong = {};
-    const amount = (key, label, usual, fits = (n) => n > 0, allowed = "a number of chips above 0") => {
+    const amount = (
+      key,
+      label,
+      usual,
+      fits = (n) => n > 0,
+      allowed = "a number of chips above 0",
+    ) => {
       if (!value[key].trim() && usual !== undefined) return usual;
       const n = value[key].trim() ? Number(value[key]) : NaN;
       if (!fits(n)) wrong[key] = `${label} must be ${allowed}.`;
       return n;
     };
-    const share = (key, label, most) => { const n = amount(key, label, null, (each) => each >= 0 && each <= most, `a percentage from 0 to ${most}`); return n === null ? n : n / 100; };
-    const sizes = (before) => Object.fromEntries(streets.map((street) => [street, { bets: value[`${street}_${before}b`].trim(), raises: value[`${street}_${before}r`].trim(), ...(before || street === first_street ? {} : { donks: value[`${street}_d`].trim() }) }]));
+    const share = (key, label, most) => {
+      const n = amount(
+        key,
+        label,
+        null,
+        (each) => each >= 0 && each <= most,
+        `a percentage from 0 to ${most}`,
+      );
+      return n === null ? n : n / 100;
+    };
+    const sizes = (before) =>
+      Object.fromEntries(
+        streets.map((street) => [
+          street,
+          {
+            bets: value[`${street}_${before}b`].trim(),
+            raises: value[`${street}_${before}r`].trim(),
+            ...(before || street === first_street ? {} : { donks: value[`${street}_d`].trim() }),
+          },
+        ]),
+      );
     const body = {
-      board: many ? "AsKsQs" : value.board, pot: amount("pot", "The pot"), stacks: [amount("s0", "A stack"), amount("s1", "A stack")], min_bet: amount("min", "The smallest bet"),
-      oop: value.oop.trim() || "AA:0", ip: value.ip.trim() || "AA:0", streets: sizes(""), ip_streets: split ? sizes("i") : {},
-      cap: amount("cap", "The cap", null, (n) => Number.isInteger(n) && n >= 0 && n <= 20, "a whole number from 0 to 20"),
-      all_in: value.allin.trim() === "0" ? null : share("allin", "The threshold", 100), force_all_in: share("force", "The threshold", 1000), add_all_in: share("addall", "The threshold", 1000),
-      added: lines("added"), removed: lines("removed"), dead: value.dead.trim(),
-      rake: share("rake", "The rake", 99) ?? 0, rake_cap: amount("rakecap", "The cap of the rake", null, (n) => n >= 0, "a number of chips"),
+      board: many ? "AsKsQs" : value.board,
+      pot: amount("pot", "The pot"),
+      stacks: [amount("s0", "A stack"), amount("s1", "A stack")],
+      min_bet: amount("min", "The smallest bet"),
+      oop: value.oop.trim() || "AA:0",
+      ip: value.ip.trim() || "AA:0",
+      streets: sizes(""),
+      ip_streets: split ? sizes("i") : {},
+      cap: amount(
+        "cap",
+        "The cap",
+        null,
+        (n) => Number.isInteger(n) && n >= 0 && n <= 20,
+        "a whole number from 0 to 20",
+      ),
+      all_in: value.allin.trim() === "0" ? null : share("allin", "The threshold", 100),
+      force_all_in: share("force", "The threshold", 1000),
+      add_all_in: share("addall", "The threshold", 1000),
+      added: lines("added"),
+      removed: lines("removed"),
+      dead: value.dead.trim(),
+      rake: share("rake", "The rake", 99) ?? 0,
+      rake_cap: amount("rakecap", "The cap of the rake", null, (n) => n >= 0, "a number of chips"),
     };
     if (!many && cards(value.board).length < 3) wrong.board = "Choose 3, 4 or 5 cards.";
     return [body, wrong];
   };
   const said = (error) => {
-    const fields = Object.fromEntries(Object.entries(error.fields || {}).map(([key, text]) => [FIELD[key] || FIELD[key.replace("streets.", "")] || key.replace(/\.\d+$/, ""), text]));
+    const fields = Object.fromEntries(
+      Object.entries(error.fields || {}).map(([key, text]) => [
+        FIELD[key] || FIELD[key.replace("streets.", "")] || key.replace(/\.\d+$/, ""),
+        text,
+      ]),
+    );
     errors.value = fields;
     problem.value = Object.keys(fields).some((key) => key in DEFAULTS) ? null : error;
     quote.value = null;
   };
   // The size is counted again a moment after the last change.
-  const keyed = Object.keys(DEFAULTS).filter((key) => !["target", "seconds", "storage", "name"].includes(key)).map((key) => value[key]).join("|");
+  const keyed = Object.keys(DEFAULTS)
+    .filter((key) => !["target", "seconds", "storage", "name"].includes(key))
+    .map((key) => value[key])
+    .join("|");
   useEffect(() => {
     let gone = false;
     const timer = setTimeout(async () => {
       const [body, wrong] = spot();
-      if (Object.keys(wrong).length) { errors.value = wrong; quote.value = null; return; }
+      if (Object.keys(wrong).length) {
+        errors.value = wrong;
+        quote.value = null;
+        return;
+      }
       try {
-        const found = await (many ? api("/reports/quote", { spot: body, flops: value.flops }) : api("/spots/quote", { spot: body, schedule: value.schedule }));
-        if (!gone) { quote.value = found; errors.value = {}; problem.value = null; }
-      } catch (error) { if (!gone) said(error); }
+        const found = await (many
+          ? api("/reports/quote", { spot: body, flops: value.flops })
+          : api("/spots/quote", { spot: body, schedule: value.schedule }));
+        if (!gone) {
+          quote.value = found;
+          errors.value = {};
+          problem.value = null;
+        }
+      } catch (error) {
+        if (!gone) said(error);
+      }
     }, 350);
-    return () => { gone = true; clearTimeout(timer); };
+    return () => {
+      gone = true;
+      clearTimeout(timer);
+    };
   }, [keyed]);
 
   const start = async (event) => {
     event.preventDefault();
     const [body, wrong] = spot();
     const stop = {};
-    for (const [key, label] of [["target", "The target"], ["seconds", "The time"]]) {
+    for (const [key, label] of [
+      ["target", "The target"],
+      ["seconds", "The time"],
+    ]) {
       if (!value[key].trim()) continue;
       stop[key] = Number(value[key]);
       if (!(stop[key] > 0)) wrong[key] = `${label} must be a number above 0.`;
     }
-    if (Object.keys(wrong).length) { errors.value = wrong; return; }
+    if (Object.keys(wrong).length) {
+      errors.value = wrong;
+      return;
+    }
     busy.value = true;
     try {
-      const job = await (many ? api("/reports", { spot: body, flops: value.flops, target: stop.target ?? 0.5, name: value.name })
-        : api("/spots/solve", { spot: body, stop, schedule: value.schedule, storage: value.storage, name: value.name }));
+      const job = await (many
+        ? api("/reports", {
+            spot: body,
+            flops: value.flops,
+            target: stop.target ?? 0.5,
+            name: value.name,
+          })
+        : api("/spots/solve", {
+            spot: body,
+            stop,
+            schedule: value.schedule,
+            storage: value.storage,
+            name: value.name,
+          }));
       go(`/solve/${job.id}`);
-    } catch (error) { said(error); } finally { busy.value = false; }
+    } catch (error) {
+      said(error);
+    } finally {
+      busy.value = false;
+    }
   };
-  const input = (key, label, more = {}) => html`<${Field} key=${key} id=${key} label=${label} error=${errors.value[key]} hint=${more.hint}>
-    <input id=${key} value=${value[key] === " " ? "" : value[key]} inputmode=${more.mode || "numeric"} placeholder=${more.placeholder} aria-invalid=${errors.value[key] ? "true" : undefined}
-      aria-describedby=${errors.value[key] ? `${key}-error` : more.hint ? `${key}-hint` : undefined} onInput=${set(key)} /><//>`;
-  const solved = Object.values(jobs.value).filter((job) => job.kind !== "game" && (job.kind !== "refine" || job.result?.spot)).sort((a, b) => b.made - a.made);
-  return html`<div class="page solve"><form onSubmit=${start} novalidate>
-    <h1>Solve a spot</h1>
-    <p class="lead">The rest of a heads-up hand: a board, the pot and the stacks, and a range for each player.</p>
-    <div class="setup">
-      <div class="stack"><fieldset class="box board-box"><legend>${many ? "Flops" : "Board"}</legend>
-        <div class="tabs segments" role="group" aria-label="One board or many">${[["", "One board"], ["25", "Many flops"]].map(([key, name]) => html`<button type="button" key=${key} aria-pressed=${many === !!key} onClick=${() => { if (many !== !!key) set("flops")(key); }}>${name}</button>`)}</div>
-        ${many ? html`<${Flops} value=${value.flops} set=${set("flops")} error=${errors.value.flops} />` : html`
-        <div class="board-row">${[0, 1, 2, 3, 4].map((k) => cards(value.board)[k] ? html`<${Card} key=${k} card=${cards(value.board)[k]} />` : html`<span key=${k} class="card empty" aria-hidden="true"></span>`)}
-          <span class="soft">${["", "", "", "flop", "turn", "river"][cards(value.board).length] || "choose 3 to 5 cards"}</span></div>
-        <${BoardPicker} value=${value.board} onChange=${set("board")} error=${errors.value.board} />
-        ${errors.value.board ? html`<p class="error" role="alert">${errors.value.board}</p>` : null}`}
-      </fieldset>
-      <fieldset class="box"><legend>Chips</legend><div class="fields">
-        ${input("pot", "Pot")}${input("s0", "Stack OOP")}${input("s1", "Stack IP")}${input("min", "Smallest bet")}</div></fieldset></div>
-      <div class="stack"><fieldset class="box bets-box"><legend>Bet sizes</legend>
-        ${(split ? ["", "i"] : [""]).map((who) => html`<div key=${who}>${split ? html`<h3 class="third">${who ? "In position (IP)" : "Out of position (OOP)"}</h3>` : null}
-          ${streets.map((street) => html`<div class="fields sizes" key=${street}>${input(`${street}_${who}b`, `${street[0].toUpperCase()}${street.slice(1)} bets`, { mode: "text" })}${input(`${street}_${who}r`, "Raises", { mode: "text" })}${who || street === first_street ? null : input(`${street}_d`, "Donk bets", { mode: "text", placeholder: "as bets" })}</div>`)}</div>`)}
-        <label class="check"><input id="split" type="checkbox" checked=${split} onChange=${(e) => set("split")(e.target.checked ? "1" : "")} /> each player has sizes of their own</label>
-        <div class="fields two">${input("cap", "Most bets and raises", { placeholder: "no limit" })}${input("allin", "All-in from, % of the stack", { placeholder: "never" })}</div>
-        <p class="hint">0.5x or 50% is half of the pot, 2.5r is 2.5 times the bet, 250 is chips, e is geometric, a is all-in.</p>
-        <details class="more" open=${MORE.some((key) => value[key].trim() || errors.value[key])}><summary>More: rake, dead cards, single lines</summary>
-          <div class="fields">${input("rake", "Rake, % of the pot", { mode: "decimal", placeholder: "0" })}${input("rakecap", "At most, chips", { mode: "decimal", placeholder: "no limit" })}${input("dead", "Dead cards", { mode: "text", placeholder: "2c 7d" })}</div>
-          <div class="fields two">${input("force", "All-in if it leaves, % of the pot", { mode: "decimal", placeholder: "never" })}${input("addall", "Add all-in up to, % of the pot", { mode: "decimal", placeholder: "never" })}</div>
-          <div class="fields two">${input("added", "Lines to add", { mode: "text", placeholder: "c r50 r150; c c / r20" })}${input("removed", "Lines to remove", { mode: "text", placeholder: "r300" })}</div>
-          <p class="hint">A line is c (check, call), f (fold) and r with the total on the street; / comes between streets. Semicolons separate lines.</p></details></fieldset>
-      <fieldset class="box run-box"><legend>Run</legend>
-        <div class="fields">${input("target", "Target, % of the pot", { mode: "decimal" })}${many ? null : html`${input("seconds", "Time, seconds", { mode: "decimal" })}
-          <${Field} id="schedule" label="Method"><select id="schedule" value=${value.schedule} onChange=${set("schedule")}>${["hs-dcfr", "dcfr", "cfr+", "pcfr+", "pdcfr+"].map((name) => html`<option value=${name}>${name.toUpperCase()}</option>`)}</select><//>
-          <${Field} id="storage" label="Numbers"><select id="storage" value=${value.storage} onChange=${set("storage")}><option value="float32">32 bits</option><option value="int16">16 bits</option></select><//>`}
+  const input = (key, label, more = {}) =>
+    html`<${Field} key=${key} id=${key} label=${label} error=${errors.value[key]} hint=${more.hint}>
+      <input
+        id=${key}
+        value=${value[key] === " " ? "" : value[key]}
+        inputmode=${more.mode || "numeric"}
+        placeholder=${more.placeholder}
+        aria-invalid=${errors.value[key] ? "true" : undefined}
+        aria-describedby=${errors.value[key] ? `${key}-error` : more.hint ? `${key}-hint` : undefined}
+        onInput=${set(key)}
+    /><//>`;
+  const solved = Object.values(jobs.value)
+    .filter((job) => job.kind !== "game" && (job.kind !== "refine" || job.result?.spot))
+    .sort((a, b) => b.made - a.made);
+  return html`<div class="page solve">
+    <form onSubmit=${start} novalidate>
+      <h1>Solve a spot</h1>
+      <p class="lead">
+        The rest of a heads-up hand: a board, the pot and the stacks, and a range for each player.
+      </p>
+      <div class="setup">
+        <div class="stack">
+          <fieldset class="box board-box">
+            <legend>${many ? "Flops" : "Board"}</legend>
+            <div class="tabs segments" role="group" aria-label="One board or many">
+              ${[
+                ["", "One board"],
+                ["25", "Many flops"],
+              ].map(
+                ([key, name]) =>
+                  html`<button
+                    type="button"
+                    key=${key}
+                    aria-pressed=${many === !!key}
+                    onClick=${() => {
+                      if (many !== !!key) set("flops")(key);
+                    }}
+                  >
+                    ${name}
+                  </button>`,
+              )}
+            </div>
+            ${
+              many
+                ? html`<${Flops}
+                    value=${value.flops}
+                    set=${set("flops")}
+                    error=${errors.value.flops}
+                  />`
+                : html` <div class="board-row">
+                      ${[0, 1, 2, 3, 4].map((k) => (cards(value.board)[k] ? html`<${Card} key=${k} card=${cards(value.board)[k]} />` : html`<span key=${k} class="card empty" aria-hidden="true"></span>`))}
+                      <span class="soft"
+                        >${["", "", "", "flop", "turn", "river"][cards(value.board).length] || "choose 3 to 5 cards"}</span
+                      >
+                    </div>
+                    <${BoardPicker}
+                      value=${value.board}
+                      onChange=${set("board")}
+                      error=${errors.value.board}
+                    />
+                    ${errors.value.board ? html`<p class="error" role="alert">${errors.value.board}</p>` : null}`
+            }
+          </fieldset>
+          <fieldset class="box">
+            <legend>Chips</legend>
+            <div class="fields">
+              ${input("pot", "Pot")}${input("s0", "Stack OOP")}${input("s1", "Stack IP")}${input("min", "Smallest bet")}
+            </div>
+          </fieldset>
         </div>
-        ${input("name", "Name", { mode: "text", placeholder: many ? "the number of flops" : "the board" })}
-        <p class="quote" role="status">${quote.value ? html`${quote.value.flops ? html`<b>${whole(quote.value.flops)}</b> ${quote.value.flops === 1 ? "flop" : "flops"}, each <b>${whole(quote.value.nodes)}</b>` : html`<b>${whole(quote.value.nodes)}</b>`} nodes · <b>${bytes(quote.value.memory.float32)}</b> in 32 bits · <b>${bytes(quote.value.memory.int16)}</b> in 16 bits · ${quote.value.combos.map((n) => whole(Math.round(n))).join(" and ")} hands` : Object.keys(errors.value).length ? "Some fields need another look." : "Counting the nodes"}</p>
-        <${Problem} error=${problem.value} />
-        <button class="primary large" disabled=${busy.value}>${many ? "Solve the flops" : "Solve"}</button>
-      </fieldset></div>
-      <fieldset class="box ranges"><legend>Ranges</legend>
-        <div class="two-ranges">
-          <${RangeEditor} id="oop" label="Out of position (OOP)" value=${value.oop} onChange=${set("oop")} error=${errors.value.oop} />
-          <${RangeEditor} id="ip" label="In position (IP)" value=${value.ip} onChange=${set("ip")} error=${errors.value.ip} />
-        </div></fieldset>
-    </div>
-    </form><section class="below"><h2>Solutions</h2><${Upload} />
-      <${JobList} rows=${solved} empty="Nothing solved yet." /></section>
+        <div class="stack">
+          <fieldset class="box bets-box">
+            <legend>Bet sizes</legend>
+            ${(split ? ["", "i"] : [""]).map(
+              (who) =>
+                html`<div key=${who}>
+                  ${split ? html`<h3 class="third">${who ? "In position (IP)" : "Out of position (OOP)"}</h3>` : null}
+                  ${streets.map((street) => html`<div class="fields sizes" key=${street}>${input(`${street}_${who}b`, `${street[0].toUpperCase()}${street.slice(1)} bets`, { mode: "text" })}${input(`${street}_${who}r`, "Raises", { mode: "text" })}${who || street === first_street ? null : input(`${street}_d`, "Donk bets", { mode: "text", placeholder: "as bets" })}</div>`)}
+                </div>`,
+            )}
+            <label class="check"
+              ><input
+                id="split"
+                type="checkbox"
+                checked=${split}
+                onChange=${(e) => set("split")(e.target.checked ? "1" : "")}
+              />${" "} each player has sizes of their own</label
+            >
+            <div class="fields two">
+              ${input("cap", "Most bets and raises", { placeholder: "no limit" })}${input("allin", "All-in from, % of the stack", { placeholder: "never" })}
+            </div>
+            <p class="hint">
+              0.5x or 50% is half of the pot, 2.5r is 2.5 times the bet, 250 is chips, e is
+              geometric, a is all-in.
+            </p>
+            <details
+              class="more"
+              open=${MORE.some((key) => value[key].trim() || errors.value[key])}
+            >
+              <summary>More: rake, dead cards, single lines</summary>
+              <div class="fields">
+                ${input("rake", "Rake, % of the pot", { mode: "decimal", placeholder: "0" })}${input("rakecap", "At most, chips", { mode: "decimal", placeholder: "no limit" })}${input("dead", "Dead cards", { mode: "text", placeholder: "2c 7d" })}
+              </div>
+              <div class="fields two">
+                ${input("force", "All-in if it leaves, % of the pot", { mode: "decimal", placeholder: "never" })}${input("addall", "Add all-in up to, % of the pot", { mode: "decimal", placeholder: "never" })}
+              </div>
+              <div class="fields two">
+                ${input("added", "Lines to add", { mode: "text", placeholder: "c r50 r150; c c / r20" })}${input("removed", "Lines to remove", { mode: "text", placeholder: "r300" })}
+              </div>
+              <p class="hint">
+                A line is c (check, call), f (fold) and r with the total on the street; / comes
+                between streets. Semicolons separate lines.
+              </p>
+            </details>
+          </fieldset>
+          <fieldset class="box run-box">
+            <legend>Run</legend>
+            <div class="fields">
+              ${input("target", "Target, % of the pot", { mode: "decimal" })}${
+                many
+                  ? null
+                  : html`${input("seconds", "Time, seconds", { mode: "decimal" })}
+                      <${Field} id="schedule" label="Method"
+                        ><select id="schedule" value=${value.schedule} onChange=${set("schedule")}>
+                          ${["hs-dcfr", "dcfr", "cfr+", "pcfr+", "pdcfr+"].map((name) => html`<option value=${name}>${name.toUpperCase()}</option>`)}
+                        </select><//
+                      >
+                      <${Field} id="storage" label="Numbers"
+                        ><select id="storage" value=${value.storage} onChange=${set("storage")}>
+                          <option value="float32">32 bits</option>
+                          <option value="int16">16 bits</option>
+                        </select><//
+                      >`
+              }
+            </div>
+            ${input("name", "Name", { mode: "text", placeholder: many ? "the number of flops" : "the board" })}
+            <p class="quote" role="status">
+              ${quote.value ? html`${quote.value.flops ? html`<b>${whole(quote.value.flops)}</b> ${quote.value.flops === 1 ? "flop" : "flops"}, each <b>${whole(quote.value.nodes)}</b>` : html`<b>${whole(quote.value.nodes)}</b>`} nodes · <b>${bytes(quote.value.memory.float32)}</b> in 32 bits · <b>${bytes(quote.value.memory.int16)}</b> in 16 bits · ${quote.value.combos.map((n) => whole(Math.round(n))).join(" and ")} hands` : Object.keys(errors.value).length ? "Some fields need another look." : "Counting the nodes"}
+            </p>
+            <${Problem} error=${problem.value} />
+            <button class="primary large" disabled=${busy.value}>
+              ${many ? "Solve the flops" : "Solve"}
+            </button>
+          </fieldset>
+        </div>
+        <fieldset class="box ranges">
+          <legend>Ranges</legend>
+          <div class="two-ranges">
+            <${RangeEditor}
+              id="oop"
+              label="Out of position (OOP)"
+              value=${value.oop}
+              onChange=${set("oop")}
+              error=${errors.value.oop}
+            />
+            <${RangeEditor}
+              id="ip"
+              label="In position (IP)"
+              value=${value.ip}
+              onChange=${set("ip")}
+              error=${errors.value.ip}
+            />
+          </div>
+        </fieldset>
+      </div>
+    </form>
+    <section class="below">
+      <h2>Solutions</h2>
+      <${Upload} /> <${JobList} rows=${solved} empty="Nothing solved yet." />
+    </section>
   </div>`;
 }
 
-const SUBSETS = [["25", "25 flops that represent all"], ["49", "49 flops"], ["95", "95 flops"], ["184", "184 flops"], ["all", "all 1,755 flops"]];
+const SUBSETS = [
+  ["25", "25 flops that represent all"],
+  ["49", "49 flops"],
+  ["95", "95 flops"],
+  ["184", "184 flops"],
+  ["all", "all 1,755 flops"],
+];
 
 // The flops of a report: a subset with weights, or a list.
 function Flops({ value, set, error }) {
   const listed = !SUBSETS.some(([key]) => key === value);
-  return html`<${Field} id="flops-set" label="Which flops"><select id="flops-set" value=${listed ? "list" : value} onChange=${(e) => set(e.target.value === "list" ? "Ah Kd 2c" : e.target.value)}>${SUBSETS.map(([key, name]) => html`<option key=${key} value=${key}>${name}</option>`)}<option value="list">a list of my own</option></select><//>
-    ${listed ? html`<${Field} id="flops" label="One flop in each line, with or without a weight" error=${error}><textarea id="flops" rows="6" spellcheck="false" value=${value} aria-invalid=${error ? "true" : undefined} aria-describedby=${error ? "flops-error" : undefined} onInput=${(e) => set(e.target.value)}></textarea><//>`
-      : html`<p class="hint">The subsets have weights, so that their means are close to those over all flops. Each flop is solved with the same ranges, chips and sizes; rows appear as they are solved.</p>`}`;
+  return html`<${Field} id="flops-set" label="Which flops"
+      ><select
+        id="flops-set"
+        value=${listed ? "list" : value}
+        onChange=${(e) => set(e.target.value === "list" ? "Ah Kd 2c" : e.target.value)}
+      >
+        ${SUBSETS.map(([key, name]) => html`<option key=${key} value=${key}>${name}</option>`)}
+        <option value="list">a list of my own</option>
+      </select><//
+    >
+    ${
+      listed
+        ? html`<${Field}
+            id="flops"
+            label="One flop in each line, with or without a weight"
+            error=${error}
+          >
+            <textarea
+              id="flops"
+              rows="6"
+              spellcheck="false"
+              value=${value}
+              aria-invalid=${error ? "true" : undefined}
+              aria-describedby=${error ? "flops-error" : undefined}
+              onInput=${(e) => set(e.target.value)}
+            ></textarea>
+          <//>`
+        : html`<p class="hint">
+            The subsets have weights, so that their means are close to those over all flops. Each
+            flop is solved with the same ranges, chips and sizes; rows appear as they are solved.
+          </p>`
+    }`;
 }
 
 function Upload() {
-  const error = useSignal(null), busy = useSignal(false);
+  const error = useSignal(null),
+    busy = useSignal(false);
   const send = async (event) => {
     const file = event.target.files[0];
     event.target.value = "";
     if (!file) return;
     busy.value = true;
     try {
-      const name = file.name.replace(/\.safetensors$/, "").replace(/[^\w .,()+-]/g, " ").slice(0, 80) || "Uploaded solution";
+      const name =
+        file.name
+          .replace(/\.safetensors$/, "")
+          .replace(/[^\w .,()+-]/g, " ")
+          .slice(0, 80) || "Uploaded solution";
       const job = await api(`/solutions?name=${encodeURIComponent(name)}`, file);
       go(`/solve/${job.id}`);
-    } catch (e) { error.value = e; } finally { busy.value = false; }
+    } catch (e) {
+      error.value = e;
+    } finally {
+      busy.value = false;
+    }
   };
-  return html`<div class="upload"><label class="button" for="upload">${busy.value ? "Reading" : "Load a saved solution"}</label>
-    <input id="upload" class="visually-hidden" type="file" accept=".safetensors" onChange=${send} /><${Problem} error=${error.value} /></div>`;
+  return html`<div class="upload">
+    <label class="button" for="upload">${busy.value ? "Reading" : "Load a saved solution"}</label>
+    <input
+      id="upload"
+      class="visually-hidden"
+      type="file"
+      accept=".safetensors"
+      onChange=${send}
+    /><${Problem} error=${error.value} />
+  </div>`;
 }
