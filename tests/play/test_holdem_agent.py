@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import subgame as sg
 from subgame import play
-from subgame.blueprints.recipe import Recipe
+from subgame.blueprints.recipe import BlueprintRecipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
 from subgame.games import holdem
@@ -145,7 +145,9 @@ def test_explaining_what_the_blueprint_does(game: Holdem) -> None:
 
 @pytest.fixture(scope="module")
 def stored() -> StoredBlueprint:
-    recipe = Recipe("tiny", "all: 1x / cap 1", (None, 5, 5, 5), 600, ranks="9TJQKA", suits="hs")
+    recipe = BlueprintRecipe(
+        "tiny", "all: 1x / cap 1", (None, 5, 5, 5), 600, ranks="9TJQKA", suits="hs"
+    )
     trainer = Trainer(recipe)
     trainer.advance(3)
     return StoredBlueprint.of(trainer)

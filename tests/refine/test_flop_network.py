@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import subgame as sg
 from recipes import Walk, trained
 from subgame import play
-from subgame.blueprints.recipe import Recipe
+from subgame.blueprints.recipe import BlueprintRecipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.games.holdem import hunl
 from subgame.games.holdem.evaluate import rank_hands
@@ -47,7 +47,9 @@ from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.sequence.leaf_network import perceptron
 from subgame.solve.solver import Limits
 
-RECIPE = Recipe("tiny", "all: 1x a / cap 1", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd")
+RECIPE = BlueprintRecipe(
+    "tiny", "all: 1x a / cap 1", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd"
+)
 FLOP = "9dTcJd"
 SMALL: dict[str, Any] = {"layers": (16, 8), "epochs": 2, "batch": 256, "rate": 1e-2}
 
@@ -256,7 +258,10 @@ def test_files_that_do_not_fit_are_refused(
 ) -> None:
     other, file = (
         trained(
-            Recipe("other", "all: a / cap 1", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd"), 1
+            BlueprintRecipe(
+                "other", "all: a / cap 1", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd"
+            ),
+            1,
         ),
         tmp_path / "a.safetensors",
     )
@@ -266,7 +271,9 @@ def test_files_that_do_not_fit_are_refused(
     FlopNetwork(blueprint, network.layers[:1]).save(file)
     with pytest.raises(sg.SubgameError, match="a damaged file of a network"):
         FlopNetwork.load(file, blueprint)
-    flat = Recipe("flat", "all: a / cap 1", (None, 6), 600, ranks="9TJQKA", suits="cd", last="flop")
+    flat = BlueprintRecipe(
+        "flat", "all: a / cap 1", (None, 6), 600, ranks="9TJQKA", suits="cd", last="flop"
+    )
     with pytest.raises(sg.SubgameError, match="flat has no buckets of a flop, a turn and a river"):
         train_flop_network(trained(flat, 1), 2)
 

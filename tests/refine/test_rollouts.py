@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from recipes import Walk, trained
-from subgame.blueprints.recipe import Recipe
+from subgame.blueprints.recipe import BlueprintRecipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.games.base import CHANCE
 from subgame.games.holdem import hunl
@@ -23,7 +23,9 @@ from subgame.play.hunl.street import BucketLeaves, LimitedStreet, evaluated, sol
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.solver import Limits
 
-RECIPE = Recipe("tiny", "all: 1x a / cap 2", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd")
+RECIPE = BlueprintRecipe(
+    "tiny", "all: 1x a / cap 2", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd"
+)
 FLOP = "JdTc9d"
 
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.blueprints.cards import QUANTILES, QUARTERS
+from subgame.abstraction.strength_tables import QUANTILES, QUARTERS
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.engines.numba.strengths import BINS, ahead, mean_ahead
 from subgame.errors import DAMAGED, SubgameError

@@ -81,8 +81,9 @@ def self_generated(
     Learning begins with the response before, which counts as one iteration. `told` is given the
     table and the generations after each. `options` are those of `Trainer`.
 
-    >>> from subgame.blueprints.recipe import Recipe
-    >>> recipe = Recipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd")
+    >>> from subgame.blueprints.recipe import BlueprintRecipe
+    >>> cards = {"ranks": "9TJQKA", "suits": "cd"}
+    >>> recipe = BlueprintRecipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, **cards)
     >>> table, found = self_generated(StoredBlueprint.of(Trainer(recipe)), 1, 3, iterations=2)
     >>> table.choices, found[0].continuations
     (2, 1)
