@@ -24,7 +24,7 @@ from subgame.play.hunl import agent as holdem_agent
 from subgame.play.hunl import plans, preflop_values
 from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.hunl.plans import EarlyState, Request
-from subgame.play.hunl.street import LeafEvaluator, LimitedStreet, StreetPlan, solve_street
+from subgame.play.hunl.street import LimitedStreet, StreetEvaluator, StreetPlan, solve_street
 from subgame.play.hunl.turn import TurnSolver
 from subgame.play.named import AgentOptions, named_agents
 from subgame.refine.live import Live
@@ -233,7 +233,7 @@ def test_a_single_valued_flop_is_solved_once_for_both_seats(
     """With one value of a state nobody chooses; with several, or other ranges, it is another."""
     solved: list[int] = []
 
-    def counted(at: LimitedStreet, evaluator: LeafEvaluator, limits: Limits) -> StreetPlan:
+    def counted(at: LimitedStreet, evaluator: StreetEvaluator, limits: Limits) -> StreetPlan:
         solved.append(at.player)
         return solve_street(at, evaluator, limits)
 

@@ -42,9 +42,9 @@ from subgame.play.hunl.flop_training import (
     train_flop_network,
 )
 from subgame.play.hunl.rollouts import Rollouts
-from subgame.play.hunl.street import BucketValues, LimitedStreet, evaluated, solve_street
+from subgame.play.hunl.street import BucketValues, LimitedStreet, StreetEnd, evaluated, solve_street
+from subgame.refine.networks import perceptron
 from subgame.refine.ranges.reached import ReachedRanges
-from subgame.refine.sequence.leaf_network import perceptron
 from subgame.solve.solver import Limits
 
 RECIPE = BlueprintRecipe(
@@ -190,11 +190,8 @@ class Known:
     def __init__(self, table: NDArray[np.float32]) -> None:
         self.table = table
 
-    def knows(self, leaf: int) -> bool:
-        return True
-
-    def values(self, leaves: Sequence[int], until: float | None) -> BucketValues:
-        return BucketValues(self.table[:, leaves], 0)
+    def __call__(self, end: StreetEnd) -> BucketValues:
+        return BucketValues(self.table[:, end.leaves])
 
 
 def test_a_street_is_solved_with_the_values_of_an_evaluator(blueprint: StoredBlueprint) -> None:
@@ -204,7 +201,7 @@ def test_a_street_is_solved_with_the_values_of_an_evaluator(blueprint: StoredBlu
         reached = reached.after(action)
     abstract = blueprint.game.start().play("cc")
     street = LimitedStreet(blueprint, reached, abstract, 1)
-    rolled = Rollouts(street)
+    rolled = Rollouts()
     asked = Known(evaluated(street, rolled)[0].values)
     one, two = (solve_street(street, way, Limits(iterations=10)) for way in (rolled, asked))
     assert (one.boards, two.boards) == (49, 0)
@@ -219,7 +216,7 @@ def test_a_network_is_not_asked_after_an_all_in(
     for action in ("c", "c", FLOP, "r500"):
         reached = reached.after(action)
     last = LimitedStreet(blueprint, reached, blueprint.game.start().play("ccr500"), 1)
-    plan = solve_street(last, NetworkValues(last, network), Limits(iterations=2))
+    plan = solve_street(last, NetworkValues(network), Limits(iterations=2))
     assert set(plan.rows) == {reached.betting.history}
 
 

@@ -124,7 +124,7 @@ def blueprint_command(
                 seed=wanted.seed,
                 device=device,
                 progress=lambda what, share: meter.update(what, "", share),
-                told=(lambda table, _: table.save(values)) if one else None,
+                watch=(lambda table, _: table.save(values)) if one else None,
                 threads=threads,
                 memory_limit=place.memory_limit,
             )
