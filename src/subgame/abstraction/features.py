@@ -163,7 +163,8 @@ def score_quantiles(where: Points, showdown: int, device: str | None = None) -> 
     maker = Tables.of(where.deck, showdown, device)
     rows = list[Single]()
     for at in range(0, len(where.boards), BATCH[True]):
-        boards, index = (array[at : at + BATCH[True]] for array in (where.boards, where.index))
+        some = slice(at, at + BATCH[True])
+        boards, index = where.boards[some], where.index[some]
         first = np.unique(index[index >= 0], return_index=True)[1]
         rows.append(as_host(maker.features(boards))[index >= 0][first].astype(np.float32))
     return np.concatenate(rows)

@@ -170,8 +170,7 @@ def train_leaf_network(
     `progress` is told how far the rollouts and then the epochs are.
     """
     check_options(train_leaf_network, options)
-    training = made_of(Training, options)
-    t = torch()
+    training, t = made_of(Training, options), torch()
     tell = progress or (lambda what, share: None)
     subgames = sequence_subgames(tree, at)
     watched = _watched(data or Rollouts(1000, training.seed), len(subgames), tell)
@@ -181,9 +180,9 @@ def train_leaf_network(
     length = max(len(limited.whole.walked.path(h)) for h in top.tolist())
     inputs = np.concatenate([_inputs(leaf, features, length) for leaf in limited.leaves])
     share = np.concatenate([_pots(leaf, pot) for leaf in limited.leaves])
-    target = np.concatenate([found.value for found in limited.values])
+    target = np.concatenate([values.value for values in limited.values])
     spread = float(target.std())
-    blur = np.concatenate([found.error for found in limited.values])
+    blur = np.concatenate([values.error for values in limited.values])
     target = target.reshape(len(target), -1) / share[:, None]
     scale = float(np.abs(target).max(initial=0.0)) or 1.0
     kept = np.random.default_rng(training.seed).permutation(len(inputs))
@@ -216,9 +215,9 @@ def _watched(data: Evaluator, total: int, tell: Progress) -> Evaluator:
     done = count(1)
 
     def value(leaf: Leaf) -> LeafValues:
-        found = data(leaf)
+        values = data(leaf)
         tell("Playing on from the limit", next(done) / total)
-        return found
+        return values
 
     return value
 
