@@ -37,25 +37,15 @@ from subgame.solve.schedule import Schedule
 from subgame.solve.solver import Limits
 
 Floats = NDArray[np.float64]
-
-
 Line = tuple[str, ...]
 """The moves that both players have seen."""
-
-
 SPARE = 0.9
 """The share of a decision's time after which a solve stops: what follows it takes time, too."""
-
-
 PASSED = 0.5
 """The share of the time for a subgame that play has already gone through: the opponent acted first
 there, off the tree, say."""
-
-
 SHORTEST = 1e-3
 """Seconds that a solve may always take."""
-
-
 KEPT = 400_000
 """Infosets of the lines of play that are kept in memory."""
 

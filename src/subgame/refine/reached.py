@@ -23,14 +23,8 @@ from subgame.refine.subgame import Subgame
 from subgame.tree.public_tree import PublicTree
 
 Floats = NDArray[np.float64]
-
-
 Ints = NDArray[np.int64]
-
-
 Pair = tuple[Any, Any]
-
-
 Move = tuple[int, str]
 """(player or `CHANCE`, action)"""
 

@@ -79,8 +79,6 @@ margin       cbv + gift - value
 smallest margin {margin:.6g}; by the margins exploitability has grown by at most {bound:.6g}
 {promise}
 {kept}"""
-
-
 SMALLEST = 12
 """Root infosets in the table for notebooks: those with the smallest margins."""
 

@@ -20,18 +20,10 @@ from subgame.games.holdem.game import BOARD_CARDS
 from subgame.tree.betting_arrays import FOLD, SHOWN, BettingArrays
 
 Floats = NDArray[np.float64]
-
-
 Singles = NDArray[np.float32]
-
-
 Ints = NDArray[np.int64]
-
-
 FACTOR = 10.0
 """How much a biased continuation prefers its kind of action (2018, Sec. 6)."""
-
-
 CHOICES = 4
 """Continuations: the blueprint, and more folds, more calls, more raises."""
 

@@ -36,39 +36,19 @@ from subgame.tree.files import check_finite, read_tensors, write_tensors
 from subgame.tree.ranges.betting_tree import grow_street
 
 Singles = NDArray[np.float32]
-
-
 Ints = NDArray[np.integer[Any]]
-
-
 FORMAT = "subgame-flop-network-1"
-
-
 WANTED = "a network of values at the end of the flop"
-
-
 SUFFIX = ".flop-network.safetensors"
 """Of the network's file, beside that of its blueprint."""
-
-
 THEIRS, OURS = slice(0, QUANTILES), slice(QUANTILES, 2 * QUANTILES)
-
-
 EQUITY = slice(2 * QUANTILES, 2 * QUANTILES + 3)
-
-
 PLACE = slice(EQUITY.stop, EQUITY.stop + 15)
 """The inputs: quantiles of both buckets, the pair's equities, the betting and the flop."""
-
-
 INPUTS = PLACE.stop
-
-
 STRONG, STEP = (0.5, 0.15), 3
 """The shares of hands that are strong, for the pair's other equities, and which of the boards are
 looked at for them. Large pots are won between strong hands."""
-
-
 ROWS = 4096
 """Pairs that are computed at once, so that they stay in the cache."""
 

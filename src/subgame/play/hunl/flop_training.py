@@ -43,43 +43,23 @@ from subgame.refine.networks import Progress, Training, TrainOptions, torch, tra
 from subgame.solve.options import check_options, made_of, with_options
 
 Floats = NDArray[np.float64]
-
-
 Singles = NDArray[np.float32]
-
-
 Ints = NDArray[Any]
-
-
 ROLLOUTS = 200
 """Boards that are looked at for a leaf, on average."""
-
-
 FLOPS, BOARDS = 256, 8
 """Flops that are dealt, and boards of each that are looked at together."""
-
-
 HANDS = 160
 """Hands of each player that are followed on a board, at most."""
-
-
 CELLS = 1000
 """Pairs of buckets that are kept of a leaf, a flop and an opponent."""
-
-
 EXACT = np.float32(1 / 16384)
 """The unit of how often hands are ahead."""
-
-
 DELTA = 5.0
 """Errors from which on the loss is linear. What is to be learned is the mean of noisy values, which
 the absolute error does not lead to."""
-
-
 CHUNK = 1 << 15
 """Examples that are evaluated at once."""
-
-
 DEFAULTS: TrainOptions = {"layers": (128, 64, 64), "epochs": 4, "batch": 1024, "rate": 2e-3}
 """With the paper's layers the error is no lower after as long a training (`docs/play.md`)."""
 

@@ -24,16 +24,10 @@ from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits
 
 Floats = NDArray[np.float64]
-
-
 SPREAD = mapping("pseudo-harmonic")
 """How much of a blueprint's leaf is in a real one between two of them."""
-
-
 STEP = 5
 """Iterations between two looks at the clock."""
-
-
 ITERATIONS = 1000
 
 

@@ -40,32 +40,16 @@ from subgame.tree.parts import both
 from subgame.tree.ranges.betting_tree import grow_street
 
 Floats = NDArray[np.float64]
-
-
 Singles = NDArray[np.float32]
-
-
 Progress = Callable[[str, float], None]
-
-
 FORMAT = "subgame-preflop-values-2"
-
-
 WANTED = "a table of values before the flop"
-
-
 SUFFIX = ".preflop.safetensors"
 """Of the table's file, beside that of its blueprint."""
-
-
 UNITS = 127
 """Units of the largest value of a leaf, in a file."""
-
-
 BOARDS = 1000
 """Boards of a table that is made when it is needed."""
-
-
 WORK = 2e11
 """Products of numbers that may be computed then: about 10 seconds on one core."""
 

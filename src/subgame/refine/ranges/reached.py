@@ -29,11 +29,7 @@ from subgame.tree.ranges.find import board_key, places
 from subgame.tree.ranges.tree import compile_range_tree, range_tree
 
 Floats = NDArray[np.float64]
-
-
 Ints = NDArray[np.int64]
-
-
 RUNOUTS = 1000
 """Boards of the showdown are all looked at up to this many; more are sampled."""
 

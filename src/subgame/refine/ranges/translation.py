@@ -22,8 +22,6 @@ from subgame.tree.strategy import Strategy
 
 Row = tuple[int, int]
 """A street, and one of the translating player's rows there."""
-
-
 Belief = dict[tuple[Betting, Row], float]
 """Where the hand of the smaller game may be, with the translating player's last row in it, and how
 likely the mapping brings it there."""

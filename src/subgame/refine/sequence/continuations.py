@@ -19,8 +19,6 @@ from subgame.tree.sequence.tree import Treeplex, sequence_tree
 
 Pure = tuple[tuple[int, int], ...]
 """A reduced pure strategy: (infoset, action) wherever it comes to."""
-
-
 SAME = 12
 """Plans that agree to this many digits are one continuation."""
 

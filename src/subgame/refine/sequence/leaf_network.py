@@ -46,18 +46,10 @@ from subgame.tree.sequence.tree import sequence_tree
 from subgame.tree.strategy import Strategy
 
 Features = Callable[[State], Sequence[float]]
-
-
 FORMAT = "subgame-leaf-network-1"
-
-
 SAVED = "a file of leaf networks saved by subgame train"
-
-
 SAME = 1e-9
 """Continuations that differ by no more than this are the same."""
-
-
 ERRORS = ("spread", "data_error", "training_error", "holdout_error")
 """What a network knows about its errors."""
 
