@@ -59,8 +59,8 @@ class _Classes:
 
     def opposing(self, p: int, reach: Floats, street: int) -> Floats:
         """[row, board, class] the pairs of hands that meet, from the opponent's reach."""
-        found: Floats = reach @ self.pairs
-        return found
+        met: Floats = reach @ self.pairs
+        return met
 
 
 def solve_before_flop(
@@ -104,8 +104,8 @@ def _leaf(table: PreflopValues, hand: FollowedBetting, leaf: Betting, o: int) ->
     if total <= 0:  # all-in, or nothing that the blueprint knows: both check
         return np.repeat(float(leaf.at_stake) * table.equity[None], table.choices, axis=0)
     most = float(min(leaf.rules.stacks))
-    found: Floats = np.zeros(table.values.shape[1:2] + table.values.shape[3:])
+    values: Floats = np.zeros(table.values.shape[1:2] + table.values.shape[3:])
     for l, there in enumerate(table.leaves):
         if (share := shares.get(str(there), 0.0)) > 0:
-            found += table.values[o, :, l] * (share / total * float(leaf.pot))
-    return np.clip(found, -most, most, out=found)
+            values += table.values[o, :, l] * (share / total * float(leaf.pot))
+    return np.clip(values, -most, most, out=values)
