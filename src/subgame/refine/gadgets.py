@@ -88,12 +88,12 @@ class GadgetInputs:
 
     def mapped(self, ours: Mapped, theirs: Mapped) -> GadgetInputs:
         """The same after a function of our numbers and one of the opponent's."""
-        found = {
+        arrays = {
             name: (ours if name == "our_reach" else theirs)(values)
             for name, values in vars(self).items()
             if name != "opponent" and values is not None
         }
-        return replace(self, **found)
+        return replace(self, **arrays)
 
     def on(self, engine: Engine) -> GadgetInputs:
         """The same as ``[root, s]`` on an engine's device."""
@@ -230,13 +230,13 @@ class Gadget:
         return f"Nothing is guaranteed: {why}.{more}"
 
     def __post_init__(self) -> None:
-        for what, given, known in (
+        for what, value, known in (
             ("entry", self.entry, ENTRIES),
             ("kind of gifts", self.gifts, get_args(Gifts)),
             ("distributional form", self.form, ("respond", "hedge")),
         ):
-            if given not in known:
-                raise did_you_mean(what, str(given), known)
+            if value not in known:
+                raise did_you_mean(what, str(value), known)
         if not (math.isfinite(self.scale) and self.scale >= 0):
             raise ArgumentError("scale", f"must be a number of at least 0, not {self.scale:g}.")
         if not 0 <= self.refined < 0.5:

@@ -142,11 +142,11 @@ class _Translator:
     def _at(self, row: Row, street: int) -> Floats:
         """[board, hand] the plan of a row, on a street at or after its own."""
         s, number = row
-        found = self.plan[s][number][None]
+        reach = self.plan[s][number][None]
         while s < street:
             s += 1
-            found = self.run.enter(self.p, found, s)
-        out: Floats = as_numpy(found)[0]
+            reach = self.run.enter(self.p, reach, s)
+        out: Floats = as_numpy(reach)[0]
         return out
 
     def _write(self, s: int, j: int, weight: Floats) -> None:

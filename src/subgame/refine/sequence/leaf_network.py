@@ -96,14 +96,14 @@ class LeafNetwork:
     @property
     def parameters(self) -> int:
         """How many numbers were trained."""
-        return sum(each.numel() for each in self.net.parameters())
+        return sum(parameter.numel() for parameter in self.net.parameters())
 
     def __call__(self, leaf: Leaf) -> LeafValues:
         self._check(leaf)
         t = torch()
         with t.no_grad():
-            given = t.as_tensor(_inputs(leaf, self.features, self.length), dtype=t.float32)
-            out = self.net(given).double().numpy()
+            inputs = t.as_tensor(_inputs(leaf, self.features, self.length), dtype=t.float32)
+            out = self.net(inputs).double().numpy()
         share = self.scale * _pots(leaf, self.pot)
         value = out.reshape(-1, *self.shape) * share[:, None, None]
         error = self.training_error if np.isnan(self.holdout_error) else self.holdout_error
@@ -264,7 +264,7 @@ def save_leaf_networks(
         numbers = {name: getattr(network, name) for name in ("length", "scale", *ERRORS)}
         said[mark] = json.dumps(
             {
-                **{name: None if np.isnan(each) else each for name, each in numbers.items()},
+                **{name: None if np.isnan(number) else number for name, number in numbers.items()},
                 "names": [known.names for known in network.pair],
                 "blueprint_first": [known.blueprint_first for known in network.pair],
             }
@@ -279,12 +279,12 @@ def load_leaf_networks(path: str | Path, tree: PublicTree) -> dict[int, LeafNetw
     t = torch()
     there = [player for player in (0, 1) if f"network{player}" in header]
     try:
-        found = {player: _read(t, tree, player, header, tensors) for player in there}
+        networks = {player: _read(t, tree, player, header, tensors) for player in there}
     except (*DAMAGED, RuntimeError):
         raise SubgameError(f"{path} is a damaged leaf network.") from None
-    if not found:
+    if not networks:
         raise SubgameError(f"{path} contains no leaf network.")
-    return found
+    return networks
 
 
 def _read(
@@ -294,8 +294,8 @@ def _read(
     mark = f"network{player}"
     said = json.loads(header[mark])
     inside = {
-        name.removeprefix(f"{mark}."): np.array(each)
-        for name, each in tensors.items()
+        name.removeprefix(f"{mark}."): np.array(tensor)
+        for name, tensor in tensors.items()
         if name.startswith(f"{mark}.")
     }
     pair = []
@@ -305,7 +305,7 @@ def _read(
             raise ValueError
         pair.append(Continuations(tree, p, names, probs, bool(said["blueprint_first"][p])))
     top = inside.pop("top").astype(np.int64)
-    weights = {name: t.as_tensor(each) for name, each in inside.items()}
+    weights = {name: t.as_tensor(array) for name, array in inside.items()}
     numbers = sorted(int(name.removesuffix(".weight")) for name in weights if "weight" in name)
     layers = [weights[f"{k}.weight"] for k in numbers]
     net = perceptron(t, (layers[0].shape[1], *(layer.shape[0] for layer in layers)))
