@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.holdem.game import Holdem
-from subgame.play.agent import Agent, Event
+from subgame.play.agent import Agent, Event, policy_of
 from subgame.play.match import Hand
 from subgame.play.strategies import StrategyAgent
 from subgame.refine.reached import Followed, Move, Reached
@@ -271,7 +271,7 @@ class Aivat:
         for player, action in line:
             agent.observe(Event(player, action))
         names, held = here.names(seat), np.flatnonzero(here.reach[seat]).tolist()
-        policy = agent.policy([names[k] for k in held], here.actions)
+        policy = policy_of(agent, [names[k] for k in held], here.actions)
         if policy is None:
             node.unknown = True
             return
@@ -310,7 +310,7 @@ def is_known(game: Game, agent: Agent) -> bool:
         agent.observe(Event(player, action))
     held = np.flatnonzero(here.reach[here.player] * here.weight(here.player))[:1]
     names = [here.names(here.player)[s] for s in held.tolist()]
-    return agent.policy(names, here.actions) is not None
+    return policy_of(agent, names, here.actions) is not None
 
 
 def value_function(game: Game, agent: Agent) -> ValueFunction:

@@ -37,7 +37,7 @@ from subgame.errors import SubgameError
 from subgame.games.actions import kind_of
 from subgame.games.base import CHANCE
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
-from subgame.play.agent import Agent, Event, Policy, draw
+from subgame.play.agent import Agent, Event, Policy, draw, policy_of
 from subgame.play.lbr import LocalBestResponse
 from subgame.play.match import mixed_seed
 from subgame.play.range_values import BlueprintValues, Board, Ranges
@@ -302,7 +302,7 @@ class RangeMatch:
         held = np.flatnonzero(place.ranges[real.player] * self._facing(place, real.player))
         name = partial(self.game.infoset_name, board=place.board, betting=real)
         names = OnDemand(self.deck.num_hands, name)
-        found = agent.policy([names[k] for k in held.tolist()], self.game.actions(real))
+        found = policy_of(agent, [names[k] for k in held.tolist()], self.game.actions(real))
         if found is None:
             raise SubgameError(f"The strategy of '{agent.name}' is not known for every hand.")
         out = np.zeros((self.deck.num_hands, len(found.actions)))
