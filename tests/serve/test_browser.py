@@ -14,7 +14,7 @@ pytest.importorskip("fastapi", reason="FastAPI is not installed (the extra 'web'
 pytest.importorskip("playwright", reason="Playwright is not installed (the extra 'dev')")
 
 from chromium import DESKTOP, FOUND, PHONE, chromium, listen
-from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
+from playwright.sync_api import Browser, Locator, Page, Route, ViewportSize, expect
 from serving import listening
 
 pytestmark = pytest.mark.skipif(FOUND is None, reason="Chromium is not installed")
@@ -248,6 +248,47 @@ def test_a_spot_is_set_up_solved_walked_locked_saved_and_reloaded(page: Page) ->
     page.locator("#diff").wait_for()  # beside the solution without locks
     expect(page.locator("h1")).to_have_text("My turn: locked")
     check(page)
+
+
+def test_what_is_pasted_is_kept_while_a_solve_runs(page: Page) -> None:
+    page.goto("/solve?board=Qs+Jh+2h+8d&target=0.0001&seconds=600")
+    says(page, "in 32 bits")
+    page.get_by_role("button", name="Solve", exact=True).click()
+    page.locator(".badge.running").wait_for()
+    busy = page.url
+    page.goto("/solve")
+    says(page, "in 32 bits")
+    pasted = {"oop": "AKs:0.5, QQ,  JJ:.25, 76s-54s", "ip": "AdKd,TT-77,AQo:0.75,"}
+    for field, text in pasted.items():
+        page.locator(f"#{field}").fill(text)
+        page.keyboard.press("Tab")
+    says(page, "in 32 bits")
+    for field, text in pasted.items():
+        expect(page.locator(f"#{field}")).to_have_value(text)
+    page.goto(busy)
+    page.get_by_role("button", name="Cancel").click()
+    page.locator(".badge.cancelled").wait_for()
+
+
+def test_a_size_is_given_up_by_the_next_change_and_never_shown_beside_another_set_up(
+    page: Page,
+) -> None:
+    page.goto("/solve")
+    says(page, "in 32 bits")
+    held: list[Route] = []
+    given_up: list[str] = []
+    page.on("requestfailed", lambda request: given_up.append(request.url))
+    page.route("**/api/spots/quote", lambda route: held.append(route))
+    shown = page.locator(".quote")
+    for pot in ("110", "120"):
+        with page.expect_request("**/api/spots/quote"):
+            page.locator("#pot").fill(pot)
+            expect(shown).to_have_text("Counting the nodes")
+    expect(page.locator("#pot")).to_have_value("120")
+    held[-1].continue_()
+    says(page, "in 32 bits")
+    page.unroute("**/api/spots/quote")
+    assert [url.rpartition("/")[2] for url in given_up] == ["quote"]
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ import re
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,13 @@ from starlette.testclient import TestClient
 
 import subgame as sg
 from subgame.cli import main
+from subgame.errors import SubgameError
 from subgame.play import Uniform, named
 from subgame.play.aivat import Aivat, value_function
 from subgame.play.match import Hand
 from subgame.serve import story, tables
 from subgame.serve.app import MAP, STATIC
-from subgame.serve.spots import Spot, quote, range_view
+from subgame.serve.spots import Spot, deadline, quote, range_view
 from subgame.spots.endgame import memory_needed
 
 
@@ -122,6 +124,14 @@ def test_the_quote_is_that_of_the_package() -> None:
     assert told["nodes"] == tree.num_nodes
     assert told["memory"]["float32"] == memory_needed(tree, "dcfr", "float32")  # type: ignore[arg-type]
     assert told["memory"]["int16"] < told["memory"]["float32"]
+
+
+def test_counting_ends_when_nobody_waits_and_only_its_own_time_counts() -> None:
+    watch = deadline(0.2, lambda: False)
+    time.sleep(0.3)
+    watch(0)  # waiting is no work
+    with pytest.raises(SubgameError, match="Nobody waits"):
+        quote(Spot(**RIVER | {"board": "QsJh2h"}), "dcfr", "8GiB", lambda: True)
 
 
 def test_a_range_is_read_and_written(client: TestClient) -> None:

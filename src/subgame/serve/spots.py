@@ -32,7 +32,7 @@ FLOPS = 40_000
 SIZES = 10
 """Sizes of the bets of one street, and of its raises."""
 PATIENCE = 5.0
-"""Seconds that counting the nodes of a spot may take."""
+"""Seconds of processor time that counting the nodes of a spot may take."""
 SCHEDULES = ("hs-dcfr", "dcfr", "cfr+", "pcfr+", "pdcfr+", "lcfr", "cfr")
 
 
@@ -226,12 +226,14 @@ def compiled(
     )
 
 
-def deadline(seconds: float) -> Callable[[int], None]:
-    """A report of progress that ends the work when it takes too long."""
-    end = time.monotonic() + seconds
+def deadline(seconds: float, given_up: Callable[[], bool]) -> Callable[[int], None]:
+    """A report of progress that ends this thread's work when it takes too long or is given up."""
+    end = time.thread_time() + seconds  # other work on the machine makes no tree too large
 
     def watch(count: int) -> None:
-        if time.monotonic() > end:
+        if given_up():
+            raise SubgameError("Nobody waits for this any more.")
+        if time.thread_time() > end:
             raise SubgameError(
                 f"The tree is too large to be counted within {seconds:g} seconds. Fewer sizes or a "
                 "cap on raises make it smaller."
@@ -240,12 +242,17 @@ def deadline(seconds: float) -> Callable[[int], None]:
     return watch
 
 
-def quote(spot: Spot, schedule: str, memory_limit: str) -> dict[str, Any]:
-    """The number of nodes and the memory that solving a spot needs, before it is started."""
+def quote(
+    spot: Spot, schedule: str, memory_limit: str, given_up: Callable[[], bool] = lambda: False
+) -> dict[str, Any]:
+    """The number of nodes and the memory that solving a spot needs, before it is started.
+
+    `given_up` says whether nobody waits for the answer any more.
+    """
     from subgame.spots.endgame import BYTES, memory_needed
 
     game = spot.game()
-    tree = compiled(game, memory_limit, deadline(PATIENCE))
+    tree = compiled(game, memory_limit, deadline(PATIENCE, given_up))
     return {
         "nodes": tree.num_nodes,
         "memory": {kind: memory_needed(tree, schedule, kind) for kind in ("float32", "int16")},

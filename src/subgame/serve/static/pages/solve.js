@@ -138,7 +138,7 @@ export function Solve() {
   };
   const errors = useSignal({}),
     problem = useSignal(null),
-    quote = useSignal(null),
+    counted = useSignal(null),
     busy = useSignal(false);
   const many = !!value.flops.trim(); // a report over many flops
   const first = many ? 0 : Math.max(0, Math.min(2, cards(value.board).length - 3));
@@ -223,37 +223,34 @@ export function Solve() {
     );
     errors.value = fields;
     problem.value = Object.keys(fields).some((key) => key in DEFAULTS) ? null : error;
-    quote.value = null;
+    counted.value = null;
   };
-  // The size is counted again a moment after the last change.
+  // The size is counted again a moment after the last change; a size that is still asked for is
+  // given up, and one of another set-up is not shown.
   const keyed = Object.keys(DEFAULTS)
     .filter((key) => !["target", "seconds", "storage", "name"].includes(key))
     .map((key) => value[key])
     .join("|");
+  const quote = counted.value?.of === keyed ? counted.value : null;
   useEffect(() => {
-    let gone = false;
+    const ended = new AbortController(),
+      more = { signal: ended.signal };
+    problem.value = null;
     const timer = setTimeout(async () => {
       const [body, wrong] = spot();
-      if (Object.keys(wrong).length) {
-        errors.value = wrong;
-        quote.value = null;
-        return;
-      }
+      errors.value = wrong;
+      if (Object.keys(wrong).length) return;
       try {
-        const found = await (many
-          ? api("/reports/quote", { spot: body, flops: value.flops })
-          : api("/spots/quote", { spot: body, schedule: value.schedule }));
-        if (!gone) {
-          quote.value = found;
-          errors.value = {};
-          problem.value = null;
-        }
+        const size = await (many
+          ? api("/reports/quote", { spot: body, flops: value.flops }, more)
+          : api("/spots/quote", { spot: body, schedule: value.schedule }, more));
+        counted.value = { ...size, of: keyed };
       } catch (error) {
-        if (!gone) said(error);
+        said(error);
       }
     }, 350);
     return () => {
-      gone = true;
+      ended.abort();
       clearTimeout(timer);
     };
   }, [keyed]);
@@ -434,7 +431,7 @@ export function Solve() {
             </div>
             ${input("name", "Name", { mode: "text", placeholder: many ? "the number of flops" : "the board" })}
             <p class="quote" role="status">
-              ${quote.value ? html`${quote.value.flops ? html`<b>${whole(quote.value.flops)}</b> ${quote.value.flops === 1 ? "flop" : "flops"}, each <b>${whole(quote.value.nodes)}</b>` : html`<b>${whole(quote.value.nodes)}</b>`} nodes · <b>${bytes(quote.value.memory.float32)}</b> in 32 bits · <b>${bytes(quote.value.memory.int16)}</b> in 16 bits · ${quote.value.combos.map((n) => whole(Math.round(n))).join(" and ")} hands` : Object.keys(errors.value).length ? "Some fields need another look." : "Counting the nodes"}
+              ${quote ? html`${quote.flops ? html`<b>${whole(quote.flops)}</b> ${quote.flops === 1 ? "flop" : "flops"}, each <b>${whole(quote.nodes)}</b>` : html`<b>${whole(quote.nodes)}</b>`} nodes · <b>${bytes(quote.memory.float32)}</b> in 32 bits · <b>${bytes(quote.memory.int16)}</b> in 16 bits · ${quote.combos.map((n) => whole(Math.round(n))).join(" and ")} hands` : Object.keys(errors.value).length ? "Some fields need another look." : problem.value ? "" : "Counting the nodes"}
             </p>
             <${Problem} error=${problem.value} />
             <button class="primary large" disabled=${busy.value}>
