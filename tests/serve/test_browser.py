@@ -17,6 +17,8 @@ from chromium import DESKTOP, FOUND, PHONE, chromium, listen
 from playwright.sync_api import Browser, Locator, Page, Route, ViewportSize, expect
 from serving import listening
 
+from subgame.memory import parse_bytes
+
 pytestmark = pytest.mark.skipif(FOUND is None, reason="Chromium is not installed")
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
 FAULTS = """() => axe.run(document, {resultTypes: ['violations'],
@@ -289,6 +291,45 @@ def test_a_size_is_given_up_by_the_next_change_and_never_shown_beside_another_se
     says(page, "in 32 bits")
     page.unroute("**/api/spots/quote")
     assert [url.rpartition("/")[2] for url in given_up] == ["quote"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Three-bet pot",
+        pytest.param("Single-raised pot", marks=pytest.mark.slow),
+        pytest.param("Limped pot", marks=pytest.mark.slow),
+    ],
+)
+def test_a_preset_is_solved_by_one_click_within_4_gib(page: Page, name: str) -> None:
+    page.goto("/solve")
+    says(page, "in 32 bits")
+    page.locator(".preset", has_text=name).get_by_role("button", name="Fill in").click()
+    page.locator(".quote", has_text=re.compile(r"\d,\d{3} nodes")).wait_for()
+    bits = {"float32": "32", "int16": "16"}[page.locator("#storage").input_value()]
+    size = re.search(rf"([\d.]+ [KMG]iB) in {bits} bits", page.locator(".quote").inner_text())
+    assert size is not None
+    assert parse_bytes(size[1]) <= 4 * 2**30
+    page.goto("/solve?board=Kd+7h+2s")
+    page.locator(".preset", has_text=name).get_by_role("button", name="Solve").click()
+    page.locator(".badge.running", has_text="running").wait_for()
+    expect(page.locator("h1")).to_contain_text(name.removesuffix(" pot").lower())
+    page.locator("summary", has_text="Solving").wait_for()  # it was not refused
+    page.get_by_role("button", name="Cancel").click()
+    page.locator(".badge.cancelled").wait_for()
+
+
+def test_a_set_up_that_needs_too_much_memory_says_what_to_click(page: Page) -> None:
+    page.goto("/solve?board=Qs+Jh+2h&pot=5&s0=97.5&s1=97.5&oop=random&ip=random")
+    expect(page.get_by_role("alert").first).to_contain_text("needs")
+    fits = page.locator(".smaller")
+    for name in ("16 bits", "All-in from 67%", "3 bets", "2 bets", "One size"):
+        fits.get_by_role("button", name=name).click()
+        expect(fits.get_by_role("button", name=name)).to_have_count(0)
+    expect(page.locator("#storage")).to_have_value("int16")
+    expect(page.locator("#cap")).to_have_value("2")
+    expect(page.locator("#flop_r")).to_have_value("2.5r")
+    assert "holdem(" not in page.locator("main").inner_text()
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from subgame.errors import SubgameError
+from subgame.errors import MemoryLimitError, SubgameError
 
 if TYPE_CHECKING:
     from subgame.games.holdem.game import Holdem
@@ -221,9 +221,14 @@ def compiled(
     from subgame.memory import Allowance
     from subgame.tree.ranges.tree import compile_range_tree
 
-    return compile_range_tree(
-        game, memory_limit=Allowance.of(memory_limit), merge=True, number=2.5, progress=progress
-    )
+    most = Allowance.of(memory_limit)
+    try:
+        return compile_range_tree(
+            game, memory_limit=most, merge=True, number=2.5, progress=progress
+        )
+    except MemoryLimitError as error:
+        said = error.sentence.removeprefix(f"{game}: ")
+        raise FieldError({"memory": f"{said[0].upper()}{said[1:]}"}) from None
 
 
 def deadline(seconds: float, given_up: Callable[[], bool]) -> Callable[[int], None]:
@@ -234,9 +239,8 @@ def deadline(seconds: float, given_up: Callable[[], bool]) -> Callable[[int], No
         if given_up():
             raise SubgameError("Nobody waits for this any more.")
         if time.thread_time() > end:
-            raise SubgameError(
-                f"The tree is too large to be counted within {seconds:g} seconds. Fewer sizes or a "
-                "cap on raises make it smaller."
+            raise FieldError(
+                {"memory": f"The tree is too large to be counted within {seconds:g} seconds."}
             )
 
     return watch
@@ -249,6 +253,7 @@ def quote(
 
     `given_up` says whether nobody waits for the answer any more.
     """
+    from subgame.memory import Allowance
     from subgame.spots.endgame import BYTES, memory_needed
 
     game = spot.game()
@@ -256,6 +261,7 @@ def quote(
     return {
         "nodes": tree.num_nodes,
         "memory": {kind: memory_needed(tree, schedule, kind) for kind in ("float32", "int16")},
+        "limit": Allowance.of(memory_limit).bytes,
         "bytes_each": {kind: BYTES[kind] for kind in ("float32", "int16")},
         "combos": [float(each.combos) for each in game.ranges],
         "bets": str(game.bets),
