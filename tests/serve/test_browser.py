@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from playwright.sync_api import Browser, Locator, Page, Route, ViewportSize, exp
 from serving import listening
 
 from subgame.memory import parse_bytes
+from subgame.play import Always
 
 pytestmark = pytest.mark.skipif(FOUND is None, reason="Chromium is not installed")
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
@@ -381,6 +383,59 @@ def test_a_hand_is_played_by_keys_alone(page: Page) -> None:
     check(page)
     page.reload()
     says(page, "What call had in mind")
+
+
+def test_keys_of_holdem_keep_their_meaning_and_all_in_asks_once(page: Page) -> None:
+    page.goto("/play")
+    expect(page.locator("input[name=opponent]:checked")).to_have_value("limited")
+    page.locator("input[value=call]").check()
+    page.get_by_role("button", name="Sit down").click()
+    address(page, "/play/")
+    turn, seen = page.locator(".actions button:enabled").first, page.locator(".line")
+    turn.wait_for()
+    expect(page.locator(".player.you .card:not(.back)")).to_have_count(2)
+    page.keyboard.press("1")  # the least share of the pot that is a raise
+    expect(seen).to_contain_text("You: bet")
+    for street in ("3", "4", "5"):
+        expect(page.locator(".middle .card:not(.empty)")).to_have_count(int(street))
+        turn.wait_for()
+        expect(page.locator(".actions button").first).to_contain_text("check")
+        if street != "5":
+            page.keyboard.press("c")
+    page.keyboard.press("r")
+    page.keyboard.type("50%")
+    expect(page.locator("#bet")).to_have_value("50%")
+    page.locator("h1").click()
+    page.keyboard.press("a")
+    says(page, "are you sure?")
+    expect(page.locator(".outcome")).to_have_count(0)
+    page.keyboard.press("a")
+    page.locator(".outcome").wait_for()
+    expect(seen).to_contain_text("all-in")
+    check(page)
+
+
+def test_own_cards_are_seen_while_the_opponent_thinks_first(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, go_on = threading.Event(), threading.Event()
+    old = Always.act
+
+    def slow(agent: Always, infoset: str, legal: Sequence[str]) -> str:
+        asked.set()
+        assert go_on.wait(600)
+        return old(agent, infoset, legal)
+
+    monkeypatch.setattr(Always, "act", slow)
+    try:
+        page.goto("/play?game=hunl&opponent=call")
+        page.get_by_role("button", name="Sit down").click()
+        assert asked.wait(600)
+        says(page, "call thinks")
+        expect(page.locator(".player.you .card:not(.back)")).to_have_count(2)
+        expect(page.locator(".player.foe .card.back")).to_have_count(2)
+    finally:
+        go_on.set()
 
 
 @pytest.mark.parametrize(

@@ -218,7 +218,7 @@ def test_any_legal_bet_may_be_made_and_the_table_survives_a_restart(tmp_path: Pa
 def test_the_blueprint_of_hunl_shows_its_range_and_the_hands_are_phh(tmp_path: Path) -> None:
     histories = pytest.importorskip("subgame.play.protocols.histories")
     with serving(tmp_path, workers=0) as client:
-        assert client.get("/api/agents", params={"game": "hunl"}).json()[0] == "blueprint"
+        assert client.get("/api/agents", params={"game": "hunl"}).json()[0] == "limited"
         opened = {"game": "hunl", "opponent": "blueprint", "seed": 5}
         view = play(client, client.post("/api/tables", json=opened).json(), "c")
         assert view["title"] == "hunl"
