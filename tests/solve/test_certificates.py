@@ -1,4 +1,4 @@
-"""Exact equilibria: values from the literature, and certificates that an outside checker accepts."""
+"""Exact equilibria: values from the literature, and certificates that a checker accepts."""
 
 from __future__ import annotations
 
