@@ -4,10 +4,10 @@
     python docs/site/build.py --stage    # only lays out build/site-pages
 
 Pages are the Markdown files of ``docs/`` and the root, one page per paper and per file of
-``docs/results``, and one per package of the API. Every page in ``docs/`` is taken in: those that `NAV` does not place are
-"How to" pages, so a new page needs no entry here, and a page that is not there is left out. Links
-are rewritten to where pages stand in the site; a link to a file that is not in the site becomes its
-name. The site needs no network.
+``docs/results``, and one per package of the API. Every page in ``docs/`` is taken in: those that
+`NAV` does not place are "How to" pages, so a new page needs no entry here, and a page that is not
+there is left out. Links are rewritten to where pages stand in the site; a link to a file that is
+not in the site becomes its name. The site needs no network.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
-import papers
 from results import page_of
+
+import papers
 
 ROOT = Path(__file__).resolve().parents[2]
 STAGE, SITE = ROOT / "build" / "site-pages", ROOT / "build" / "site"
@@ -33,8 +34,6 @@ LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s]+)\)")
 FENCE = re.compile(r"^(```.*?^```)$", re.MULTILINE | re.DOTALL)
 REST = "*"
 """Stands for the pages of ``docs/`` that have no place of their own."""
-MARK = "<!-- status table -->"
-"""Where `docs/status.md` has the table of README's status, while README has it."""
 NAV: list[tuple[str, Any]] = [
     ("Start", "README.md"),
     ("Getting started", "docs/start.md"),
@@ -95,10 +94,7 @@ def relinked(text: str, source: str, where: dict[str, str]) -> str:
 
 
 def completed(text: str, source: str) -> str:
-    """The text of a page with what the site adds to it: the table of README, links to the API."""
-    if source == "docs/status.md" and MARK in text:
-        table = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Status\n")[2]
-        return text.replace(MARK, table.partition("\n\n[")[0].strip())
+    """The text of a page with what the site adds to it: links to the API and to results."""
     if source == "docs/papers.md":
         text = re.sub(
             r"`(subgame[\w.]*?\.((?:[A-Z]\w*\.|\w+\.(?=run`))?\w+))`", r"[`\2`][\1]", text

@@ -154,7 +154,7 @@ def subgame(
         ),
     ] = False,
 ) -> None:
-    """Solve and play two-player zero-sum imperfect-information games, from Kuhn poker to hold'em."""
+    """Solve and play two-player zero-sum imperfect-information games, such as poker."""
 
 
 def flowing(text: str) -> str:
