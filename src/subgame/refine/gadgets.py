@@ -144,7 +144,7 @@ class Gadget:
     lexicographic: bool = False
     """Entry "choose": Resolve first (`stages`), then each alternative is raised to what Resolve
     leaves the opponent. Where some margin must be below 0, as after an off-tree bet, no other root
-    infoset is then given up for it (Moravcik et al. 2016, App. A)."""
+    infoset is then given up for it (Brown & Sandholm 2017, App. A)."""
 
     @property
     def stages(self) -> tuple[Gadget, ...]:
