@@ -50,9 +50,7 @@ def test_the_same_sentence_everywhere(field: str, change: dict[str, Any]) -> Non
         if name in texts:
             texts[name] = str(texts[name])
     with pytest.raises(SubgameError) as options:
-        Options(
-            **{name: None for name in Options.__dataclass_fields__} | texts | {"bets": "none"}
-        ).game(None)
+        Options(**dict.fromkeys(Options.__dataclass_fields__) | texts | {"bets": "none"}).game(None)
     name = OPTIONS.get(field.split(".")[0], field).replace("_", "-")
     start = f"--{name}: {form.value.fields[field]}".split(", not ")[0]
     assert str(options.value).startswith(start)
