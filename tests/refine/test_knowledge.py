@@ -1,4 +1,4 @@
-"""Subgames cut by knowledge (Zhang & Sandholm 2021): what is folded, what is safe and what is not."""
+"""Subgames cut by knowledge (Zhang & Sandholm 2021): what is folded, and what is safe."""
 
 from __future__ import annotations
 

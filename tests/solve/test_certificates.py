@@ -1,4 +1,4 @@
-"""Exact equilibria: values from the literature, and certificates that an outside checker accepts."""
+"""Exact equilibria: known values, and certificates that an outside checker accepts."""
 
 from __future__ import annotations
 

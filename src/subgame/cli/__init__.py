@@ -74,6 +74,7 @@ COMMANDS = {
     "histories": "Convert and check hand histories: logs of matches, PHH, ACPC.",
     "play": "Play a game against an agent.",
     "serve": "Open the workbench in a browser.",
+    "suite": "Compare subgame techniques on fixed tasks.",
     "reproduce": "Reproduce an experiment of a paper and compare the figures.",
     "demo": "Show what subgame does, in about a minute.",
     "bench": "Measure the speed of this package and compare it with others.",

@@ -1,7 +1,7 @@
 """Zhang & Sandholm 2021: subgames cut by order of knowledge (KLSS) beside those of public states.
 
-The paper says that plain 1-KLSS at every infoset can raise exploitability, that it lowered it in all
-its experiments, and that it cannot raise it if each solution becomes part of the blueprint ("in
+The paper says that plain 1-KLSS at every infoset can raise exploitability, that it lowered it in
+all its experiments, and that it cannot raise it if each solution becomes part of the blueprint ("in
 turn") or if subgames are chosen that do not overlap ("apart").
 
 Notes:

@@ -2,18 +2,19 @@
 
 A public state contains everything that is common knowledge. In games where little is public, that
 is nearly the whole game. A player at an infoset I knows more: the history is in I, so the opponent
-is in one of the infosets that touch I. With I^1 = I, let I^(k+1) be I^k and all histories that share
-an infoset of either player with one of I^k. k-KLSS keeps the histories below I^(k+1), and holds
-the player to the blueprint outside I^k. So 1-KLSS solves only what lies below I, against an opponent
-who cannot tell I from the player's other infosets nearby.
+is in one of the infosets that touch I. With I^1 = I, let I^(k+1) be I^k and all histories that
+share an infoset of either player with one of I^k. k-KLSS keeps the histories below I^(k+1), and
+holds the player to the blueprint outside I^k. So 1-KLSS solves only what lies below I, against an
+opponent who cannot tell I from the player's other infosets nearby.
 
 Only odd orders are whole: I^2 contains the opponent's infosets, and cuts the player's in parts.
 
 Gadgets are unchanged: the opponent's root infosets are those of I^(k+1), and their alternative
-payoffs count what the blueprint leaves them inside and outside I^k. What is fixed is folded into the
-payoffs. One such subgame is as safe as any other. Several of one public state are not, since two of
-them may change the same infoset of the opponent: the paper's safe forms are `refine_in_turn`, where
-each solution becomes part of the blueprint of the next, and `apart`, which leaves out what overlaps.
+payoffs count what the blueprint leaves them inside and outside I^k. What is fixed is folded into
+the payoffs. One such subgame is as safe as any other. Several of one public state are not, since
+two of them may change the same infoset of the opponent: the paper's safe forms are
+`refine_in_turn`, where each solution becomes part of the blueprint of the next, and `apart`, which
+leaves out what overlaps.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class KnowledgeSubgame(SequenceSubgame):
         return p == self.player and bool((side.slot_of[len(side.slots) :] == 0).any())
 
     def embed(self, p: int, sigma: Floats, into: Floats) -> None:
-        """Write the strategy below the player's infoset; other infosets are solved for themselves."""
+        """Write the strategy below the player's infoset; others are solved for themselves."""
         below = self.tree.players[p].slot_of == 0
         parts.embed(sigma, np.where(below, self.places[p], -1), into)
 

@@ -294,9 +294,9 @@ def _safe_parts(
     """The parts with the blueprint kept wherever it is not shown that nothing is lost.
 
     A part whose bound is 0 loses nothing, whatever is played in the other subgames (Burch et al.
-    2014, Theorem 1; Brown & Sandholm 2017, Theorem 1), unless subgames overlap. Of the others, as many as possible with the
-    smallest bounds are played, as long as the whole strategy, evaluated exactly, loses no more than
-    the blueprint.
+    2014, Theorem 1; Brown & Sandholm 2017, Theorem 1), unless subgames overlap. Of the others, as
+    many as possible with the smallest bounds are played, as long as the whole strategy, evaluated
+    exactly, loses no more than the blueprint.
     """
     out = list(parts)
     for p in (0, 1):
