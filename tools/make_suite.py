@@ -1,4 +1,4 @@
-"""Write the fingerprints of the suite's tasks, for a new version: ``python tools/make_suite.py``."""
+"""Write the fingerprints of the suite's tasks: ``python tools/make_suite.py``, for a version."""
 
 from __future__ import annotations
 

@@ -58,6 +58,7 @@ COMMANDS = (
     "lbr",
     "play",
     "serve",
+    "suite",
     "reproduce",
     "demo",
     "bench",

@@ -199,7 +199,7 @@ def apart(subgames: Iterable[Subgame]) -> list[KnowledgeSubgame]:
 
     Solving all of these at once is safe: none changes what the opponent gets in another's.
     """
-    out, taken = [], set()
+    out, taken = list[KnowledgeSubgame](), set[tuple[str, int, int]]()
     for subgame in subgames:
         if not isinstance(subgame, KnowledgeSubgame):
             raise ArgumentError("subgames", "must be cut by knowledge; others are always apart.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from subgame.errors import SubgameError
@@ -21,7 +22,7 @@ def refine_in_turn(
     tree: PublicTree,
     blueprint: Strategy,
     *,
-    at: At | list[Subgame],
+    at: At | Sequence[Subgame],
     technique: str | Gadget = "resolve",
     player: int | None = None,
     **options: Any,
