@@ -247,7 +247,13 @@ def few_techniques(meter: Meter) -> demo.Section:
 
 def test_demo(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     found = cli("demo", "--json").json()
-    assert {"schedules", "judging"} <= set(found["sections"])
+    (spot,) = found["sections"]["river"]
+    assert sum(spot["ev"]) == pytest.approx(100)
+    assert spot["exploitability"] <= 0.1
+    rows = {line["technique"]: line for line in found["sections"]["safely"]}
+    assert rows["unsafe"]["exploitability_after"] > rows["unsafe"]["exploitability_before"]
+    for name in ("resolve", "maxmargin"):
+        assert rows[name]["exploitability_after"] < rows[name]["exploitability_before"]
     exact = {
         row["game"]: row["value"]
         for row in found["sections"]["schedules"]
@@ -264,11 +270,12 @@ def test_demo(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
         assert rows[name]["exploitability_after"] < rows[name]["exploitability_before"]
     assert rows["unsafe"]["margin"] < 0
     monkeypatch.setattr(demo, "SCHEDULES", {"cfr+": 10})
-    monkeypatch.setattr(demo, "SECTIONS", (*demo.SECTIONS[:2], few_techniques))
+    monkeypatch.setattr(demo, "SECTIONS", (*demo.SECTIONS[:1], few_techniques))
     answer = cli("demo")
     assert answer.code == 0
-    assert "1. " in answer.out
-    assert "3. Subgames are solved again" in answer.out
+    assert "1. A poker spot" in answer.out
+    assert "AKs" in answer.out
+    assert "2. Subgames are solved again" in answer.out
     assert "Where to go next" in answer.out
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from subgame.errors import SubgameError
+from subgame.errors import MemoryLimitError, SubgameError
 
 if TYPE_CHECKING:
     from subgame.games.holdem.game import Holdem
@@ -32,7 +32,7 @@ FLOPS = 40_000
 SIZES = 10
 """Sizes of the bets of one street, and of its raises."""
 PATIENCE = 5.0
-"""Seconds that counting the nodes of a spot may take."""
+"""Seconds of processor time that counting the nodes of a spot may take."""
 SCHEDULES = ("hs-dcfr", "dcfr", "cfr+", "pcfr+", "pdcfr+", "lcfr", "cfr")
 
 
@@ -221,34 +221,47 @@ def compiled(
     from subgame.memory import Allowance
     from subgame.tree.ranges.tree import compile_range_tree
 
-    return compile_range_tree(
-        game, memory_limit=Allowance.of(memory_limit), merge=True, number=2.5, progress=progress
-    )
+    most = Allowance.of(memory_limit)
+    try:
+        return compile_range_tree(
+            game, memory_limit=most, merge=True, number=2.5, progress=progress
+        )
+    except MemoryLimitError as error:
+        said = error.sentence.removeprefix(f"{game}: ")
+        raise FieldError({"memory": f"{said[0].upper()}{said[1:]}"}) from None
 
 
-def deadline(seconds: float) -> Callable[[int], None]:
-    """A report of progress that ends the work when it takes too long."""
-    end = time.monotonic() + seconds
+def deadline(seconds: float, given_up: Callable[[], bool]) -> Callable[[int], None]:
+    """A report of progress that ends this thread's work when it takes too long or is given up."""
+    end = time.thread_time() + seconds  # other work on the machine makes no tree too large
 
     def watch(count: int) -> None:
-        if time.monotonic() > end:
-            raise SubgameError(
-                f"The tree is too large to be counted within {seconds:g} seconds. Fewer sizes or a "
-                "cap on raises make it smaller."
+        if given_up():
+            raise SubgameError("Nobody waits for this any more.")
+        if time.thread_time() > end:
+            raise FieldError(
+                {"memory": f"The tree is too large to be counted within {seconds:g} seconds."}
             )
 
     return watch
 
 
-def quote(spot: Spot, schedule: str, memory_limit: str) -> dict[str, Any]:
-    """The number of nodes and the memory that solving a spot needs, before it is started."""
+def quote(
+    spot: Spot, schedule: str, memory_limit: str, given_up: Callable[[], bool] = lambda: False
+) -> dict[str, Any]:
+    """The number of nodes and the memory that solving a spot needs, before it is started.
+
+    `given_up` says whether nobody waits for the answer any more.
+    """
+    from subgame.memory import Allowance
     from subgame.spots.endgame import BYTES, memory_needed
 
     game = spot.game()
-    tree = compiled(game, memory_limit, deadline(PATIENCE))
+    tree = compiled(game, memory_limit, deadline(PATIENCE, given_up))
     return {
         "nodes": tree.num_nodes,
         "memory": {kind: memory_needed(tree, schedule, kind) for kind in ("float32", "int16")},
+        "limit": Allowance.of(memory_limit).bytes,
         "bytes_each": {kind: BYTES[kind] for kind in ("float32", "int16")},
         "combos": [float(each.combos) for each in game.ranges],
         "bets": str(game.bets),
