@@ -202,6 +202,9 @@ def test_a_spot_is_set_up_solved_walked_locked_saved_and_reloaded(page: Page) ->
     option.click()
     page.get_by_text("see all of them").click()
     says(page, "Every river")
+    shown = page.locator(".report tbody tr td:nth-child(3)").all_inner_texts()
+    assert len(shown) == 48
+    assert all("." in text for text in shown)  # cards can be told apart by EV
     tab(page, page.locator(".shaded-deck a.pick[tabindex='0']"))
     for key in ("ArrowRight", "ArrowDown", "Enter"):  # the king of spades, then of hearts
         page.keyboard.press(key)
@@ -245,6 +248,11 @@ def test_a_spot_is_set_up_solved_walked_locked_saved_and_reloaded(page: Page) ->
     page.get_by_text("Add the lock").click()
     says(page, "must add up to 100%")
     page.locator("#share-r50").fill("70")
+    page.locator("#lock-hands").fill("XX")
+    page.get_by_text("Add the lock").click()
+    expect(page.locator("#lock-hands-error")).to_contain_text("there is no rank")
+    expect(page.locator("#locks")).to_have_value("")
+    page.locator("#lock-hands").fill("AA")
     page.get_by_text("Add the lock").click()
     expect(page.locator("#locks")).to_have_value("start: AA = check 30%, bet 50 70%")
     page.locator("#lock-seconds").fill("1")
@@ -365,6 +373,13 @@ def test_a_job_is_cancelled(page: Page) -> None:
     page.get_by_role("button", name="Solve", exact=True).click()
     page.get_by_role("button", name="Cancel").click()
     page.locator(".badge.cancelled").wait_for()
+
+
+def test_a_solve_that_its_time_ended_says_so(page: Page) -> None:
+    page.goto("/solve?board=Qs+Jh+2h+8d&target=0.001&seconds=0.2")
+    says(page, "in 32 bits")
+    page.get_by_role("button", name="Solve", exact=True).click()
+    expect(page.locator(".result-head .badge.done")).to_have_text("out of time")
 
 
 def test_a_hand_is_played_by_keys_alone(page: Page) -> None:

@@ -291,6 +291,13 @@ function CardLinks({ here, rows, measure }) {
   />`;
 }
 
+// Decimals with which numbers can be told apart: three digits of the widest difference.
+function digitsFor(values) {
+  const known = values.filter((value) => value !== null && value !== undefined);
+  const span = Math.max(...known) - Math.min(...known);
+  return span > 0 ? Math.max(0, Math.min(3, 2 - Math.floor(Math.log10(span)))) : 1;
+}
+
 // Every next card, by EV, equity or what is played.
 function NextCard({ job, here }) {
   const chosen = route.value.query.get("report");
@@ -305,14 +312,18 @@ function NextCard({ job, here }) {
   const measures = [
     ...SEATS.flatMap((seat) =>
       [
-        ["ev", "EV", (v) => number(v, 0)],
-        ["equity", "equity", (v) => percent(v, 0)],
-      ].map(([key, name, text]) => ({
-        id: `${key}_${seat.toLowerCase()}`,
-        name: `${seat} ${name}`,
-        of: (row) => row[`${key}_${seat.toLowerCase()}`],
-        text,
-      })),
+        ["ev", "EV"],
+        ["equity", "equity"],
+      ].map(([key, name]) => {
+        const of = (row) => row[`${key}_${seat.toLowerCase()}`],
+          digits = key === "ev" ? digitsFor((rows || []).map(of)) : 0;
+        return {
+          id: `${key}_${seat.toLowerCase()}`,
+          name: `${seat} ${name}`,
+          of,
+          text: (v) => (key === "ev" ? number(v, digits) : percent(v, 0)),
+        };
+      }),
     ),
     ...(rows ? [...new Set(rows.flatMap((row) => Object.keys(row.often)))] : []).map((name) => ({
       id: name,
@@ -683,7 +694,7 @@ function LockBox({ job, here }) {
     shares.value = {};
   }, [here.line]);
   const cards = here.path.some((step) => step.card);
-  const add = () => {
+  const add = async () => {
     const sum = here.actions.reduce((all, action) => all + Number(shares.value[action.id] || 0), 0);
     if (!hands.value.trim()) {
       wrong.value = { hands: "Name the hands: a class such as AKs, or a range." };
@@ -691,6 +702,12 @@ function LockBox({ job, here }) {
     }
     if (!(Math.abs(sum - 100) < 0.01)) {
       wrong.value = { shares: `The shares must add up to 100%, not to ${number(sum, 0)}%.` };
+      return;
+    }
+    try {
+      await api("/ranges/parse", { text: hands.value.trim() });
+    } catch (failed) {
+      wrong.value = { hands: failed.fields?.text || failed.message };
       return;
     }
     const line = every.value ? here.line.replace(/\/ \w\w/g, "/ *") : here.line;

@@ -50,7 +50,7 @@ export function Result({ id }) {
     </p>
     <div class="result-head">
       <h1><${Title} job=${job} /></h1>
-      <${Badge} state=${job.state} /><${Controls} job=${job} problem=${problem} />
+      <${Badge} job=${job} /><${Controls} job=${job} problem=${problem} />
     </div>
     <${Problem} error=${problem.value} />
     ${job.error ? html`<p class="problem" role="alert">${job.error}</p>` : null}
@@ -237,7 +237,7 @@ function RefineBox({ job }) {
                 (each) =>
                   html`<tr key=${each.id}>
                     <td><a href="/solve/${each.id}">${each.name}</a></td>
-                    <td><${Badge} state=${each.state} /></td>
+                    <td><${Badge} job=${each} /></td>
                     <td class="num">${each.result ? number(each.result.before) : ""}</td>
                     <td class="num">${each.result ? number(each.result.after) : ""}</td>
                     <td class="num">${each.result ? number(each.result.margin) : ""}</td>
