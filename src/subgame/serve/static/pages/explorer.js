@@ -460,6 +460,7 @@ function Decision({ job, here, shades, against, old }) {
           label=${`${SEATS[here.player]} by class of hands: ${view}`}
           summary=${about}
         />
+        <${Scale} view=${view} here=${here} found=${found} />
         ${ABOUT[view] || single ? html`<p class="hint">${ABOUT[view]} ${single ? "Each hand of a class has a field of its own: from the left and the top ♠ ♥ ♦ ♣, first of the higher card." : ""}</p>` : null}
       </div>
       ${
@@ -481,6 +482,25 @@ function Decision({ job, here, shades, against, old }) {
       <${Combos} here=${here} found=${found} picked=${picked} shades=${shades} />
     </div>
     <${Spread} here=${here} />`;
+}
+
+// What the colours of the grid stand for.
+function Scale({ view, here, found }) {
+  if (view === "strategy" || (view !== "reach" && !here.values)) return null;
+  const evs = Object.values(found).map((cell) => cell.ev ?? 0),
+    most = Math.max(...Object.values(found).map((cell) => cell.reach), 1e-9);
+  const high = {
+    ev: number(Math.max(...evs, 1e-9), 1),
+    equity: "100%",
+    eqr: "200%",
+    reach: percent(most, 0),
+  }[view];
+  const stops = [0, 0.25, 0.5, 0.75, 1].map((part) => css(ramp(part))).join(", ");
+  return html`<p class="scale" role="img" aria-label="Blue is 0, orange is ${high}">
+    <span class="num">${view === "ev" ? "0 and less" : "0%"}</span
+    ><i style=${{ background: `linear-gradient(to right, ${stops})` }}></i
+    ><span class="num">${high}</span>
+  </p>`;
 }
 
 // Equity or EV of both ranges here, from their weakest hands to their best.
@@ -623,24 +643,43 @@ function Difference({ job, against, here, picked, pick }) {
   </div>`;
 }
 
+const MOST_HANDS = 200; // rows of the table of hands
+
 function Combos({ here, found, picked, shades }) {
-  const one = picked && found[picked];
-  const chosen = one
-    ? found[picked].hands
-    : here.hands
-        .map((_, k) => k)
-        .sort(
-          (a, b) =>
-            here.chance[b] - here.chance[a] ||
-            (here.values ? here.values.hand_ev[b] - here.values.hand_ev[a] : 0),
-        )
-        .slice(0, 40);
-  const values = here.values,
+  const one = picked && found[picked],
+    values = here.values,
     each = one && values && here.actions.length <= 6;
+  const sorts = {
+    reach: ["reach", (k) => here.reach[k]],
+    ...(values ? { ev: ["EV", (k) => values.hand_ev[k] ?? -Infinity] } : {}),
+    ...(values ? { equity: ["equity", (k) => values.hand_equity[k] ?? -Infinity] } : {}),
+    ...Object.fromEntries(here.actions.map((a, j) => [a.id, [a.name, (k) => here.probs[k][j]]])),
+  };
+  const wanted = route.value.query.get("sort"),
+    sort = wanted in sorts ? wanted : values ? "ev" : "reach",
+    by = sorts[sort][1];
+  const all = one ? found[picked].hands : here.hands.map((_, k) => k);
+  const chosen = [...all]
+    .sort((a, b) => by(b) - by(a) || here.chance[b] - here.chance[a])
+    .slice(0, MOST_HANDS);
   return html`<div class="combos">
-    <h2 class="third">
-      ${one ? picked : picked ? `${picked} is not in the range` : "Likeliest hands"}
-    </h2>
+    <div class="range-head">
+      <h2 class="third">
+        ${one ? picked : picked ? `${picked} is not in the range` : `${whole(all.length)} hands`}
+      </h2>
+      <label class="choices" for="sort"
+        >most${" "}
+        <select
+          id="sort"
+          class="inline"
+          value=${sort}
+          onChange=${(e) => go(withQuery({ sort: e.target.value }), { replace: true })}
+        >
+          ${Object.entries(sorts).map(([key, [name]]) => html`<option key=${key} value=${key}>${name}</option>`)}
+        </select>
+        first</label
+      >
+    </div>
     <div class="scroll" tabindex="0" role="region" aria-label="Hands">
       <table>
         <thead>
