@@ -370,6 +370,8 @@ def test_local_best_response_knows_the_agent(blueprint: StoredBlueprint) -> None
         (("[buckets]", "[bucket]"), "did you mean 'buckets'"),
         (("flop = 6", "flopp = 6"), "did you mean 'flop'"),
         (("flop = 6\n", ""), "no buckets on the flop"),
+        (("turn = 6\n", "turn.x = 6\n"), "buckets must be a whole number"),
+        (("turn = 6\n", "turn = true\n"), "buckets must be a whole number"),
         (("flop = 6", "flop = 0"), "at least 1, not 0"),
         (("flop = 6", "flop = 'lossless'"), "lossless on all"),
         (("public", "publik"), "did you mean 'public'"),

@@ -102,10 +102,14 @@ class BlueprintRecipe:
         if self.method not in METHODS:
             raise did_you_mean("method of training", self.method, METHODS)
         counts = [count for count in self.buckets if count is not None]
-        for name in ("boards", "pairs", "iterations", *(["buckets"] if counts else [])):
-            value = min(counts) if name == "buckets" else getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
-                raise ArgumentError(name, f"must be a whole number of at least 1, not {value}.")
+        numbers = [("buckets", count) for count in counts]
+        numbers += [(name, getattr(self, name)) for name in ("boards", "pairs", "iterations")]
+        for name, value in numbers:
+            whole = isinstance(value, int) and not isinstance(value, bool)
+            if value is not None and not (whole and value >= 1):
+                raise ArgumentError(
+                    name, f"must be a whole number of at least 1, not {value!r:.50}."
+                )
         largest = {"boards": (self.boards, MOST_BOARDS), "pairs": (self.pairs, MOST_BOARDS)}
         largest |= {"buckets": (max(counts, default=1), MOST_BUCKETS)}
         for name, (value, most) in (largest | {"iterations": (self.iterations or 1, MOST)}).items():

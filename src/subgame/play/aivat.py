@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.holdem.game import Holdem
-from subgame.play.agent import Agent, Event, Policy
+from subgame.play.agent import Agent, Event, Policy, policy_of
 from subgame.play.match import Hand
 from subgame.play.strategies import StrategyAgent
 from subgame.refine.reached import Followed, Move, Reached
@@ -128,7 +128,7 @@ def range_policy(agent: Agent, here: Reached) -> Policy | None:
     p = here.player
     held = np.flatnonzero(here.reach[p] * here.weight(p) > 0)
     names = here.names(p)
-    policy = agent.policy([names[s] for s in held.tolist()], here.actions)
+    policy = policy_of(agent, [names[s] for s in held.tolist()], here.actions)
     if policy is None:
         return None
     probabilities = np.zeros((len(here.reach[p]), len(policy.actions)))
@@ -364,7 +364,7 @@ def is_known(game: Game, agent: Agent) -> bool:
         agent.observe(Event(player, action))
     held = np.flatnonzero(here.reach[here.player] * here.weight(here.player))[:1]
     names = [here.names(here.player)[s] for s in held.tolist()]
-    return agent.policy(names, here.actions) is not None
+    return policy_of(agent, names, here.actions) is not None
 
 
 def value_function(game: Game, agent: Agent) -> ValueFunction:

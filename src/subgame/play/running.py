@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -219,10 +220,10 @@ def _played(
     """All hands of a match: those in its log, and the others as they are played now."""
     records = [] if book is None else book.records
     kept = {hand.number: hand for hand in map(Hand.of, records)}
-    left = [number for number in range(hands) if number not in kept]
-    chunks = [left[at : at + CHUNK] for at in range(0, len(left), CHUNK)]
+    before = frozenset(kept)
+    left = (number for number in range(hands) if number not in before)
     failed: Chunk | None = None
-    for chunk in _parallel(executor, task, chunks) if executor else _serial(task, left):
+    for chunk in _parallel(executor, task, left) if executor else _serial(task, left):
         kept |= {hand.number: hand for hand in chunk.hands}
         if book is not None:
             book.append(hand.record() for hand in chunk.hands)
@@ -234,7 +235,7 @@ def _played(
     return [kept[number] for number in range(hands)]
 
 
-def _serial(task: Task, numbers: Sequence[int]) -> Iterable[Chunk]:
+def _serial(task: Task, numbers: Iterator[int]) -> Iterable[Chunk]:
     """One hand after another; each is in the log before the next one begins."""
     for number in numbers:
         chunk = task.play([number])
@@ -243,16 +244,15 @@ def _serial(task: Task, numbers: Sequence[int]) -> Iterable[Chunk]:
             return
 
 
-def _parallel(executor: Executor, task: Task, chunks: Sequence[Sequence[int]]) -> Iterable[Chunk]:
+def _parallel(executor: Executor, task: Task, numbers: Iterator[int]) -> Iterable[Chunk]:
     """Chunks as they are finished, with a bounded number of them waiting.
 
     After an error no new ones begin; those that are being played are still counted.
     """
     waiting: set[Future[Chunk]] = set()
-    todo = iter(chunks)
     most = IN_FLIGHT * (getattr(executor, "_max_workers", None) or 8)
     while True:
-        while len(waiting) < most and (chunk := next(todo, None)) is not None:
+        while len(waiting) < most and (chunk := list(islice(numbers, CHUNK))):
             waiting.add(executor.submit(task.play, chunk))
         if not waiting:
             return
@@ -261,7 +261,7 @@ def _parallel(executor: Executor, task: Task, chunks: Sequence[Sequence[int]]) -
             played = result_in(future)
             yield played
             if played.error is not None:
-                todo = iter(())
+                numbers = iter(())
                 waiting = {other for other in waiting if not other.cancel()}
 
 

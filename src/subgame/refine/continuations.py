@@ -128,9 +128,9 @@ def biased(
             if kind:
                 towards.setdefault(kind, []).append(sequences[:, k])
     out = Continuations.of(blueprint, player)
-    for kind, sequences in towards.items():  # in order of appearance
+    for kind, biased_towards in towards.items():  # in order of appearance
         weights = np.array(blueprint.probs[player])
-        weights[np.concatenate(sequences)] *= factor
+        weights[np.concatenate(biased_towards)] *= factor
         out = out.add(f"{factor:g} x {kind}", tree.normalise(player, weights))
     return out
 

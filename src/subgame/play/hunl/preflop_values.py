@@ -33,8 +33,8 @@ from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
 from subgame.play.hunl.below import Continuation, by_pair, more_of_each, what_follows
+from subgame.spots.classes import preflop
 from subgame.spots.decisions import class_of
-from subgame.spots.pushfold import preflop
 from subgame.tree.files import check_finite, read_tensors, write_tensors
 from subgame.tree.parts import both
 from subgame.tree.ranges.betting_tree import grow_street

@@ -246,6 +246,8 @@ def sequence_subgames(tree: PublicTree, at: At | Sequence[Subgame]) -> list[Sequ
         subgames = cut_already(tree, [place for place in at if isinstance(place, Subgame)])
     else:
         subgames = list(cut_sequence_tree(whole, cast(At, at)))
+    if any(subgame.overlaps for subgame in subgames):
+        raise SubgameError("Subgames cut by knowledge overlap; only refine solves them.")
     out = [subgame for subgame in subgames if isinstance(subgame, SequenceSubgame)]
     if len(out) < len(subgames):
         raise SubgameError(f"{tree!r} is not a sequence tree; this needs its histories.")
