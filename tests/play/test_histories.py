@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,12 @@ from subgame.games.holdem import Holdem, hunl
 from subgame.play import match
 from subgame.play.protocols.histories import (
     History,
+    _their_game,
     check_hands,
     read_history,
     replay,
     write_history,
+    write_phh,
 )
 
 kit: Any = pytest.importorskip("pokerkit")
@@ -42,6 +45,28 @@ def test_hands_come_back(suffix: str, history: History, tmp_path: Path) -> None:
     again = read_history(path, history.game)
     assert again.hands == history.hands
     assert again.names == history.names
+
+
+@pytest.mark.parametrize("agents", [("uniform", "uniform"), ("call", "raise"), ("call", "call")])
+def test_phh_is_what_pokerkit_writes(agents: tuple[str, str], tmp_path: Path) -> None:
+    """But for the cards of who need not show them, which are written here."""
+    path = tmp_path / "match.jsonl"
+    match("hunl", list(agents), HANDS, seed=5, log=path)
+    history = read_history(path)
+    tables = [*kit.HandHistory.loads_all("".join(write_phh(history)))]
+    assert len(tables) == HANDS
+    for hand, table in zip(history.hands, tables, strict=True):
+        state = replay(history.game, hand)
+        theirs = kit.HandHistory.from_game_state(_their_game(history.game.rules), state)
+        for ours, wanted in zip(table.actions, theirs.actions, strict=True):
+            assert ours == wanted or ours.startswith(f"{wanted} ")
+        for field in ("variant", "antes", "blinds_or_straddles", "min_bet", "starting_stacks"):
+            assert getattr(table, field) == getattr(theirs, field)
+
+
+def test_phh_is_written_without_pokerkit(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pokerkit", None)
+    assert "".join(write_phh(history)).count("variant = 'NT'") == HANDS
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import subgame as sg
 from subgame import play
-from subgame.blueprints.recipe import Recipe
+from subgame.blueprints.recipe import BlueprintRecipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
 from subgame.games import holdem
@@ -24,7 +24,7 @@ from subgame.play.hunl import agent as holdem_agent
 from subgame.play.hunl import plans, preflop_values
 from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.hunl.plans import EarlyState, Request
-from subgame.play.hunl.street import LeafEvaluator, LimitedStreet, StreetPlan, solve_street
+from subgame.play.hunl.street import LimitedStreet, StreetEvaluator, StreetPlan, solve_street
 from subgame.play.hunl.turn import TurnSolver
 from subgame.play.named import AgentOptions, named_agents
 from subgame.refine.live import Live
@@ -134,6 +134,23 @@ def test_what_was_decided_stays_so(game: Holdem, monkeypatch: pytest.MonkeyPatch
     assert ((pure == 1) == (first.probabilities == first.probabilities.max(1)[:, None])).all()
 
 
+def test_the_explanation_agrees_with_what_is_played(game: Holdem, stored: StoredBlueprint) -> None:
+    """Also if another hand, with another number of iterations, decided it before."""
+    flop, bets = "flop: 1x / cap 1", "turn: 1x / cap 1"
+    agent = HoldemAgent(game, stored, bets=bets, limited=flop, iterations=3, seconds=None)
+    line, name = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "r130")], "AsKs | Jh 9s Ts | cc/r130"
+    first = after(agent, 1, line).policy([name], ("f", "c"))
+    agent.search = replace(agent.search, iterations=40)
+    again = after(agent, 1, line)
+    assert again.policy([name], ("f", "c")).probabilities.tolist() == first.probabilities.tolist()
+    played = dict(zip(first.actions, first.probabilities[0].tolist(), strict=True))
+    assert again.explained(name).strategy == played
+    turn = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "c"), (1, "c"), (-1, "Qs"), (0, "c")]
+    agent.threshold, name = 1.0, "AsKs | Jh 9s Ts Qs | cc/cc/c"
+    pure = after(agent, 1, turn).policy([name], ("c", "r200"))
+    assert list(agent.explained(name).strategy.values()) == pure.probabilities[0].tolist()
+
+
 def test_explaining_what_the_blueprint_does(game: Holdem) -> None:
     agent = after(HoldemAgent(game, HandMade(), seconds=None), 1, [])
     assert agent.act("AsAh |  | ", ("f", "c", "r300")) == "r300"
@@ -145,7 +162,9 @@ def test_explaining_what_the_blueprint_does(game: Holdem) -> None:
 
 @pytest.fixture(scope="module")
 def stored() -> StoredBlueprint:
-    recipe = Recipe("tiny", "all: 1x / cap 1", (None, 5, 5, 5), 600, ranks="9TJQKA", suits="hs")
+    recipe = BlueprintRecipe(
+        "tiny", "all: 1x / cap 1", (None, 5, 5, 5), 600, ranks="9TJQKA", suits="hs"
+    )
     trainer = Trainer(recipe)
     trainer.advance(3)
     return StoredBlueprint.of(trainer)
@@ -231,7 +250,7 @@ def test_a_single_valued_flop_is_solved_once_for_both_seats(
     """With one value of a state nobody chooses; with several, or other ranges, it is another."""
     solved: list[int] = []
 
-    def counted(at: LimitedStreet, evaluator: LeafEvaluator, limits: Limits) -> StreetPlan:
+    def counted(at: LimitedStreet, evaluator: StreetEvaluator, limits: Limits) -> StreetPlan:
         solved.append(at.player)
         return solve_street(at, evaluator, limits)
 

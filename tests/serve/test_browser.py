@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -14,8 +15,11 @@ pytest.importorskip("fastapi", reason="FastAPI is not installed (the extra 'web'
 pytest.importorskip("playwright", reason="Playwright is not installed (the extra 'dev')")
 
 from chromium import DESKTOP, FOUND, PHONE, chromium, listen
-from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
+from playwright.sync_api import Browser, Locator, Page, Route, ViewportSize, expect
 from serving import listening
+
+from subgame.memory import parse_bytes
+from subgame.play import Always
 
 pytestmark = pytest.mark.skipif(FOUND is None, reason="Chromium is not installed")
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
@@ -250,6 +254,86 @@ def test_a_spot_is_set_up_solved_walked_locked_saved_and_reloaded(page: Page) ->
     check(page)
 
 
+def test_what_is_pasted_is_kept_while_a_solve_runs(page: Page) -> None:
+    page.goto("/solve?board=Qs+Jh+2h+8d&target=0.0001&seconds=600")
+    says(page, "in 32 bits")
+    page.get_by_role("button", name="Solve", exact=True).click()
+    page.locator(".badge.running").wait_for()
+    busy = page.url
+    page.goto("/solve")
+    says(page, "in 32 bits")
+    pasted = {"oop": "AKs:0.5, QQ,  JJ:.25, 76s-54s", "ip": "AdKd,TT-77,AQo:0.75,"}
+    for field, text in pasted.items():
+        page.locator(f"#{field}").fill(text)
+        page.keyboard.press("Tab")
+    says(page, "in 32 bits")
+    for field, text in pasted.items():
+        expect(page.locator(f"#{field}")).to_have_value(text)
+    page.goto(busy)
+    page.get_by_role("button", name="Cancel").click()
+    page.locator(".badge.cancelled").wait_for()
+
+
+def test_a_size_is_given_up_by_the_next_change_and_never_shown_beside_another_set_up(
+    page: Page,
+) -> None:
+    page.goto("/solve")
+    says(page, "in 32 bits")
+    held: list[Route] = []
+    given_up: list[str] = []
+    page.on("requestfailed", lambda request: given_up.append(request.url))
+    page.route("**/api/spots/quote", lambda route: held.append(route))
+    shown = page.locator(".quote")
+    for pot in ("110", "120"):
+        with page.expect_request("**/api/spots/quote"):
+            page.locator("#pot").fill(pot)
+            expect(shown).to_have_text("Counting the nodes")
+    expect(page.locator("#pot")).to_have_value("120")
+    held[-1].continue_()
+    says(page, "in 32 bits")
+    page.unroute("**/api/spots/quote")
+    assert [url.rpartition("/")[2] for url in given_up] == ["quote"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Three-bet pot",
+        pytest.param("Single-raised pot", marks=pytest.mark.slow),
+        pytest.param("Limped pot", marks=pytest.mark.slow),
+    ],
+)
+def test_a_preset_is_solved_by_one_click_within_4_gib(page: Page, name: str) -> None:
+    page.goto("/solve")
+    says(page, "in 32 bits")
+    page.locator(".preset", has_text=name).get_by_role("button", name="Fill in").click()
+    page.locator(".quote", has_text=re.compile(r"\d,\d{3} nodes")).wait_for()
+    bits = {"float32": "32", "int16": "16"}[page.locator("#storage").input_value()]
+    size = re.search(rf"([\d.]+ [KMG]iB) in {bits} bits", page.locator(".quote").inner_text())
+    assert size is not None
+    assert parse_bytes(size[1]) <= 4 * 2**30
+    page.goto("/solve?board=Kd+7h+2s")
+    page.locator(".preset", has_text=name).get_by_role("button", name="Solve").click()
+    page.locator(".badge.running", has_text="running").wait_for()
+    expect(page.locator("h1")).to_contain_text(name.removesuffix(" pot").lower())
+    page.locator("summary", has_text="Solving").wait_for()  # it was not refused
+    page.get_by_role("button", name="Cancel").click()
+    page.locator(".badge.cancelled").wait_for()
+
+
+def test_a_set_up_that_needs_too_much_memory_says_what_to_click(page: Page) -> None:
+    page.goto("/solve?board=Qs+Jh+2h&pot=5&s0=97.5&s1=97.5&oop=random&ip=random")
+    expect(page.get_by_role("alert").first).to_contain_text("needs")
+    fits = page.locator(".smaller")
+    for name in ("16 bits", "All-in from 67%", "3 bets", "2 bets", "One size"):
+        fits.get_by_role("button", name=name).click()
+        expect(fits.get_by_role("button", name=name)).to_have_count(0)
+    expect(page.locator("#storage")).to_have_value("int16")
+    expect(page.locator("#cap")).to_have_value("2")
+    expect(page.locator("#flop_r")).to_have_value("2.5r")
+    assert "holdem(" not in page.locator("main").inner_text()
+
+
 @pytest.mark.slow
 def test_a_report_over_flops_is_made_sorted_and_filtered(page: Page) -> None:
     page.goto(
@@ -299,6 +383,59 @@ def test_a_hand_is_played_by_keys_alone(page: Page) -> None:
     check(page)
     page.reload()
     says(page, "What call had in mind")
+
+
+def test_keys_of_holdem_keep_their_meaning_and_all_in_asks_once(page: Page) -> None:
+    page.goto("/play")
+    expect(page.locator("input[name=opponent]:checked")).to_have_value("limited")
+    page.locator("input[value=call]").check()
+    page.get_by_role("button", name="Sit down").click()
+    address(page, "/play/")
+    turn, seen = page.locator(".actions button:enabled").first, page.locator(".line")
+    turn.wait_for()
+    expect(page.locator(".player.you .card:not(.back)")).to_have_count(2)
+    page.keyboard.press("1")  # the least share of the pot that is a raise
+    expect(seen).to_contain_text("You: bet")
+    for street in ("3", "4", "5"):
+        expect(page.locator(".middle .card:not(.empty)")).to_have_count(int(street))
+        turn.wait_for()
+        expect(page.locator(".actions button").first).to_contain_text("check")
+        if street != "5":
+            page.keyboard.press("c")
+    page.keyboard.press("r")
+    page.keyboard.type("50%")
+    expect(page.locator("#bet")).to_have_value("50%")
+    page.locator("h1").click()
+    page.keyboard.press("a")
+    says(page, "are you sure?")
+    expect(page.locator(".outcome")).to_have_count(0)
+    page.keyboard.press("a")
+    page.locator(".outcome").wait_for()
+    expect(seen).to_contain_text("all-in")
+    check(page)
+
+
+def test_own_cards_are_seen_while_the_opponent_thinks_first(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, go_on = threading.Event(), threading.Event()
+    old = Always.act
+
+    def slow(agent: Always, infoset: str, legal: Sequence[str]) -> str:
+        asked.set()
+        assert go_on.wait(600)
+        return old(agent, infoset, legal)
+
+    monkeypatch.setattr(Always, "act", slow)
+    try:
+        page.goto("/play?game=hunl&opponent=call")
+        page.get_by_role("button", name="Sit down").click()
+        assert asked.wait(600)
+        says(page, "call thinks")
+        expect(page.locator(".player.you .card:not(.back)")).to_have_count(2)
+        expect(page.locator(".player.foe .card.back")).to_have_count(2)
+    finally:
+        go_on.set()
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import re
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,13 @@ from starlette.testclient import TestClient
 
 import subgame as sg
 from subgame.cli import main
+from subgame.errors import SubgameError
 from subgame.play import Uniform, named
 from subgame.play.aivat import Aivat, value_function
 from subgame.play.match import Hand
 from subgame.serve import story, tables
 from subgame.serve.app import MAP, STATIC
-from subgame.serve.spots import Spot, quote, range_view
+from subgame.serve.spots import Spot, deadline, quote, range_view
 from subgame.spots.endgame import memory_needed
 
 
@@ -124,6 +126,14 @@ def test_the_quote_is_that_of_the_package() -> None:
     assert told["memory"]["int16"] < told["memory"]["float32"]
 
 
+def test_counting_ends_when_nobody_waits_and_only_its_own_time_counts() -> None:
+    watch = deadline(0.2, lambda: False)
+    time.sleep(0.3)
+    watch(0)  # waiting is no work
+    with pytest.raises(SubgameError, match="Nobody waits"):
+        quote(Spot(**RIVER | {"board": "QsJh2h"}), "dcfr", "8GiB", lambda: True)
+
+
 def test_a_range_is_read_and_written(client: TestClient) -> None:
     told = client.post("/api/ranges/parse", json={"text": "AA,AKs:0.5,AhQh"}).json()
     assert told["combos"] == 9
@@ -208,7 +218,7 @@ def test_any_legal_bet_may_be_made_and_the_table_survives_a_restart(tmp_path: Pa
 def test_the_blueprint_of_hunl_shows_its_range_and_the_hands_are_phh(tmp_path: Path) -> None:
     histories = pytest.importorskip("subgame.play.protocols.histories")
     with serving(tmp_path, workers=0) as client:
-        assert client.get("/api/agents", params={"game": "hunl"}).json()[0] == "blueprint"
+        assert client.get("/api/agents", params={"game": "hunl"}).json()[0] == "limited"
         opened = {"game": "hunl", "opponent": "blueprint", "seed": 5}
         view = play(client, client.post("/api/tables", json=opened).json(), "c")
         assert view["title"] == "hunl"

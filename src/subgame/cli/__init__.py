@@ -38,7 +38,7 @@ LONGEST = 400
 """Letters of the longest word in a message; longer ones are shortened."""
 MEMORY = "--memory-limit"
 SCARCE = 2**28
-"""Bytes of memory with which libraries may fail to load."""
+"""Bytes of memory below which libraries fail to load, some by ending the process."""
 LONGEST_LINE = 2000
 """Letters of the longest message."""
 
@@ -169,6 +169,8 @@ def flowing(text: str) -> str:
 
 def load(name: str) -> Any:
     """A command by its name, as Typer runs it."""
+    if "numpy" not in sys.modules and available() < SCARCE:
+        raise MemoryError
     function = getattr(import_module(f"subgame.cli.{name}"), f"{name}_command")
     alone = typer.Typer(rich_markup_mode="rich", add_completion=False)
     alone.command(name, help=flowing(function.__doc__))(function)

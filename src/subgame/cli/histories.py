@@ -36,7 +36,8 @@ def histories_command(
 
     PHH is the format of PokerKit; a .phhs file has many hands. The .log of a dealer of the ACPC
     does not say which game was played, so --game must say it. Every hand that is read is checked by
-    the rules of this package. PHH and --check need PokerKit: pip install 'subgame\\[histories]'.
+    the rules of this package. Reading PHH and --check need PokerKit: pip install
+    'subgame\\[histories]'.
 
     [bold]Examples[/]
 

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from subgame.games.base import State
 from subgame.games.holdem.game import HoldemState
 from subgame.play.agent import Agent, Event, Watcher
-from subgame.spots.lines import action_name, said
+from subgame.spots.lines import action_name, chips_text, said
 
 
 class Human(Watcher):
@@ -48,11 +48,15 @@ class Human(Watcher):
             self.tell(f"'{typed}' is not legal here.")
 
     def _question(self, infoset: str, legal: Sequence[str]) -> str:
-        actions: Sequence[str] = legal
-        if isinstance(self.state, HoldemState):
-            actions = [action_name(self.state.betting, action) for action in legal]
-            actions += ["or any size"] if self.state.betting.least_raise is not None else []
-        return f"You know: {infoset}. Your action ({', '.join(actions)}): "
+        if not isinstance(self.state, HoldemState):
+            return f"You know: {infoset}. Your action ({', '.join(legal)}): "
+        betting = self.state.betting
+        hand, board, _ = (part.strip() for part in infoset.split("|"))
+        actions = [action_name(betting, action) for action in legal]
+        actions += ["or any size"] if betting.least_raise is not None else []
+        on = f" on {board}" if board else ""
+        pot = chips_text(betting.pot)
+        return f"You have {hand}{on}, the pot is {pot}. Your action ({', '.join(actions)}): "
 
     def _meant(self, typed: str, legal: Sequence[str]) -> str | None:
         """The legal action that was typed, in the game's words or, in hold'em, a player's."""

@@ -130,18 +130,25 @@ class SearchAgent(Mixed):
 
     def explained(self, infoset: str) -> Explanation:
         """Why the agent acts as it does with an information state at the present public state."""
-        live, p = self.live(), self.seat
-        s, rows = live.reached.number(p, infoset), live.rows()
-        values = live.reached.action_values(live.before, best=False)[s]
+        played, live, p = self._played(infoset), self.live(), self.seat
+        values = live.reached.action_values(live.before, best=False)
+        worth = values[live.reached.number(p, infoset)].tolist()
         return Explanation(
             infoset,
-            dict(zip(rows.actions, rows.probabilities[s].tolist(), strict=True)),
-            dict(zip(rows.actions, values.tolist(), strict=True)),
+            played,
+            dict(zip(live.rows().actions, worth, strict=True)),
             (shares(live.reached, p), shares(live.reached, 1 - p)),
             None if live.solved is None else live.solved.margin,
             0 if live.solved is None else live.solved.iterations,
             self.took,
         )
+
+    def _played(self, infoset: str) -> dict[str, float]:
+        """What the agent does with an infoset; asking for it takes no part of the decision."""
+        took = self.took
+        policy = self.policy((infoset,), ())
+        self.took = took or self.took
+        return dict(zip(policy.actions, policy.probabilities[0].tolist(), strict=True))
 
     def act(self, infoset: str, legal: Sequence[str]) -> str:
         self.asked = infoset, self.line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,13 +12,12 @@ from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse
 from pydantic import Field
 
-from subgame.errors import SubgameError, did_you_mean
+from subgame.errors import FieldError, SubgameError, did_you_mean
 from subgame.serve.jobs import Jobs
 from subgame.serve.settings import Settings
 from subgame.serve.spots import (
     RANGE,
     SCHEDULES,
-    FieldError,
     Model,
     Spot,
     quote,
@@ -27,6 +27,8 @@ from subgame.serve.store import NotFoundError, Row, Store, checked_name
 from subgame.serve.worker import RESULT, STRATEGY
 
 jobs_router = APIRouter(tags=["jobs"])
+WATCHED = 0.1
+"""Seconds after which it is looked whether somebody still waits for an answer."""
 
 
 class Stop(Model):
@@ -107,10 +109,21 @@ def light(row: Row) -> Row:
 
 # Spots and ranges ----------------------------------------------------------------------------
 @jobs_router.post("/spots/quote")
-def quote_spot(body: Quote, request: Request) -> dict[str, Any]:
+async def quote_spot(body: Quote, request: Request) -> dict[str, Any]:
     """The nodes of a spot's tree and the memory that solving it needs."""
     _check_schedule(body.schedule)
-    return quote(body.spot, body.schedule, parts(request)[2].memory_limit)
+    return await quoted(request, body.spot, body.schedule)
+
+
+async def quoted(request: Request, spot: Spot, schedule: str) -> dict[str, Any]:
+    """The size of a spot; counting ends when the page no longer waits for it."""
+    gone = threading.Event()
+    most = parts(request)[2].memory_limit
+    counting = asyncio.create_task(asyncio.to_thread(quote, spot, schedule, most, gone.is_set))
+    while not (await asyncio.wait([counting], timeout=WATCHED))[0]:
+        if await request.is_disconnected():
+            gone.set()
+    return counting.result()
 
 
 @jobs_router.post("/ranges/parse")

@@ -88,7 +88,7 @@ def deal(id: str, request: Request) -> dict[str, Any]:
 
 @play_router.get("/tables/{id}/hands.phhs")
 def hands(id: str, request: Request) -> PlainTextResponse:
-    """The hands of a table of hold'em as PHH, each replayed through PokerKit."""
+    """The hands of a table of hold'em as PHH."""
     name = f"subgame-{parts(request)[0].get('tables', id)['id']}.phhs"
     return PlainTextResponse(
         tables(request).phh(id), headers={"content-disposition": f'attachment; filename="{name}"'}

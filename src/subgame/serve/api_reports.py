@@ -8,9 +8,9 @@ from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse
 from pydantic import Field
 
-from subgame.serve.api_jobs import parts
+from subgame.serve.api_jobs import parts, quoted
 from subgame.serve.spots import FLOPS as LONGEST
-from subgame.serve.spots import Model, Spot, chosen_flops, quote
+from subgame.serve.spots import Model, Spot, chosen_flops
 from subgame.serve.store import Row, checked_name
 from subgame.serve.worker import FLOPS
 
@@ -31,11 +31,11 @@ class Report(Model):
 
 
 @reports_router.post("/reports/quote")
-def quote_report(body: Report, request: Request) -> dict[str, Any]:
+async def quote_report(body: Report, request: Request) -> dict[str, Any]:
     """The number of flops, and the nodes and the memory of the first of them."""
     flops = chosen_flops(body.flops)
     first = body.spot.model_copy(update={"board": flops[0].name})
-    return quote(first, "hs-dcfr", parts(request)[2].memory_limit) | {"flops": len(flops)}
+    return await quoted(request, first, "hs-dcfr") | {"flops": len(flops)}
 
 
 @reports_router.post("/reports", status_code=201)

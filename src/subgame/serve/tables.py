@@ -19,12 +19,12 @@ from random import SystemRandom
 from typing import TYPE_CHECKING, Any
 
 from subgame.errors import SubgameError
-from subgame.play.agent import Agent, Event
+from subgame.play.agent import Agent, Event, Watcher
 from subgame.serve.store import Row, Store
 from subgame.serve.witness import Witness
 
 if TYPE_CHECKING:
-    from subgame.games.base import Game
+    from subgame.games.base import Game, State
     from subgame.games.holdem.game import Holdem
     from subgame.games.holdem.rules import Betting
     from subgame.play.aivat import Aivat, ValueFunction
@@ -47,7 +47,7 @@ class _LeftError(Exception):
     """The person's table is no longer kept in memory."""
 
 
-class Seat(Agent):
+class Seat(Watcher):
     """The person: waits for an action. `script` is what was done before a restart."""
 
     name = "you"
@@ -55,10 +55,17 @@ class Seat(Agent):
     def __init__(self, table: Live, script: Sequence[str]) -> None:
         self.table, self.script = table, list(script)
         self.events: list[Event] = []
+        self.holds = ""
+        """The person's cards in hold'em, once they are dealt."""
 
     def begin(self, seat: int, seed: int) -> None:
         super().begin(seat, seed)
         self.events.clear()
+        self.holds = ""
+
+    def watch(self, number: int, state: State) -> None:
+        if not self.holds and hasattr(self.table.game, "deck"):
+            self.holds = (state.information_state(self.seat) or "").partition(" | ")[0]
 
     def observe(self, event: Event) -> None:
         self.events.append(event)
@@ -276,17 +283,18 @@ class Live:
 
     def _holdem(self, betting: Betting, over: bool) -> dict[str, Any]:
         """Cards and chips as the person sees them."""
+        from subgame.games.holdem.chips import number
+
         game: Any = self.game
         deck, board = game.deck, list(game.board)
         for event in self.seat.events:
             if event.player < 0:
                 board += deck.parse(event.action)
-        hand = self.asked[0].partition(" | ")[0] if self.asked else ""
         hands = ["", ""]
         if over:
             hands = [move[1] for move in self.row["hands"][-1]["moves"][:2]]
-        elif hand:
-            hands[self.seat.seat] = hand
+        else:
+            hands[self.seat.seat] = self.seat.holds
         return {
             "hands": hands,
             "board": [deck.card_name(card) for card in board],
@@ -297,6 +305,7 @@ class Live:
             "least": betting.least_raise if self.asked else None,
             "most": betting.most_raise if self.asked else None,
             "line": self._line(game),
+            "big_blind": number(game.rules.blinds[1]),
         }
 
     def _line(self, game: Holdem) -> list[dict[str, Any]]:
@@ -480,7 +489,9 @@ def _fitting(game: Game, strategy: Any) -> list[str]:
         return [*SIMPLE, "nested"]
     from subgame.play.named import whole_blueprint
 
-    return list(SIMPLE) if whole_blueprint(game) is None else [BLUEPRINT, *SEARCHING, *SIMPLE]
+    if whole_blueprint(game) is None:
+        return list(SIMPLE)
+    return [*SEARCHING[::-1], BLUEPRINT, *SIMPLE]  # the best first
 
 
 def _searching(name: str, solution: Strategy) -> Agent:

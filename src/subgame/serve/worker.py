@@ -352,7 +352,8 @@ def _checkpoints(folder: Path) -> dict[str, Any]:
 def _refuse(needed: int, most: str) -> None:
     from subgame.memory import Allowance
 
-    Allowance.of(most).refuse("Solving this spot", needed)
+    hint = "Click 'Change the set-up' and choose 16 bits, fewer sizes or narrower ranges."
+    Allowance.of(most).refuse("Solving this spot", needed, hint=hint)
 
 
 def _solved(result: Result) -> dict[str, Any]:

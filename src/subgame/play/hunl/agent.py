@@ -123,14 +123,13 @@ class HoldemAgent(SearchAgent):
         return rows if state.plan is None else self.decided.keep(self.seat, self.line, rows)
 
     def explained(self, infoset: str) -> Explanation:
+        played = self._played(infoset)  # it may have been decided in an earlier hand
         state = self.early.decide(self.line, self.request())
         if not self.streets.contains(state):
             return super().explained(infoset)
-        reached, rows = state.reached, self.streets.rows(state)
-        row = rows.probabilities[reached.number(self.seat, infoset)].tolist()
+        reached = state.reached
         ranges = shares(reached, self.seat), shares(reached, 1 - self.seat)
-        plays = dict(zip(rows.actions, row, strict=True))
-        return Explanation(infoset, plays, {}, ranges, None, 0, self.took, _note(state))
+        return Explanation(infoset, played, {}, ranges, None, 0, self.took, _note(state))
 
 
 def _planner(game: Holdem, blueprint: RangeBlueprint, depth: DepthLimit) -> StreetPlanner | None:

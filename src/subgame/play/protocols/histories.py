@@ -1,7 +1,7 @@
-"""Hands written down as PHH (through PokerKit) and as ACPC logs, and read again.
+"""Hands written down as PHH and as ACPC logs, and read again.
 
-PHH is the Poker Hand History format (Kim 2024) that PokerKit reads and writes. Every hand that is
-written or read as PHH is played through PokerKit, so that its rules check ours.
+PHH is the Poker Hand History format (Kim 2024) that PokerKit reads and writes. It is written here;
+every hand that is read as PHH is played through PokerKit, so that its rules check ours.
 """
 
 from __future__ import annotations
@@ -143,20 +143,54 @@ def _their_state(rules: NoLimit) -> Any:
 
 def write_phh(history: History, progress: Progress | None = None) -> Iterator[str]:
     """The hands as tables of a .phhs file."""
-    game, names = history.game, player_names(history.names)
-    if game.rules.last != "river":
-        raise SubgameError(f"PHH has no name for games that end on the {game.rules.last}.")
-    theirs = _their_game(game.rules)
+    game, names, rules = history.game, player_names(history.names), history.game.rules
+    if rules.last != "river":
+        raise SubgameError(f"PHH has no name for games that end on the {rules.last}.")
+    fields = {
+        "variant": "NT",
+        "ante_trimming_status": False,
+        "antes": [0, 0],
+        "blinds_or_straddles": [*rules.blinds],
+        "min_bet": rules.blinds[1],
+        "starting_stacks": [*rules.stacks],
+    }
     for k, hand in enumerate(history.hands, 1):
-        found = pokerkit().HandHistory.from_game_state(
-            theirs,
-            replay(game, hand),
-            hand=hand.number,
-            players=[names[seat] for seat in hand.seats],
-        )
-        yield f"[{k}]\n{found.dumps()}\n\n"
+        players = [names[seat] for seat in hand.seats]
+        table = fields | {"actions": phh_actions(game, hand), "hand": hand.number}
+        lines = (f"{key} = {_toml(value)}" for key, value in (table | {"players": players}).items())
+        yield "\n".join((f"[{k}]", *lines, "", ""))
         if progress is not None:
             progress(k, len(history.hands))
+
+
+def phh_actions(game: Holdem, hand: Hand) -> list[str]:
+    """A hand in the notation of PHH: deals, actions, and the hands at the showdown.
+
+    Both hands are shown as soon as nobody can bet any more, first by who bet last on that street.
+    """
+    betting, bettor = game.start(), 0
+    dealt, written = list[str](), list[str]()
+    for player, action in hand.moves:
+        if player == CHANCE:
+            where = "db" if len(dealt) >= 2 else f"dh p{len(dealt) + 1}"
+            dealt.append(action)
+            written.append(f"d {where} {action}")
+            continue
+        written.append(f"p{player + 1} {PHH.write(betting, action)}")
+        before, betting = betting, betting.child(action)
+        bettor = bettor if action in "fc" else player
+        if betting.is_showdown:
+            written += [f"p{p + 1} sm {dealt[p]}" for p in (bettor, 1 - bettor)]
+        elif betting.street > before.street:
+            bettor = 0  # without a bet the first to act
+    return written
+
+
+def _toml(value: Any) -> str:
+    """A value of PHH's fields."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return f"'{value}'" if isinstance(value, str) else str(value).lower()
 
 
 def read_phh(text: str, progress: Progress | None = None) -> History:

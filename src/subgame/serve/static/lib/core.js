@@ -6,16 +6,17 @@ import htm from "htm";
 export const html = htm.bind(h);
 
 // The address ---------------------------------------------------------------------------------
-const here = () => ({ path: location.pathname, query: new URLSearchParams(location.search) });
-export const route = signal(here());
+const at = ({ pathname, search }) => ({ path: pathname, query: new URLSearchParams(search) });
+export const route = signal(at(location));
 addEventListener("popstate", () => {
-  route.value = here();
+  route.value = at(location);
 });
 
-// `stay` keeps the focus and the place on the page, for what changes a part of it.
+// `stay` keeps the focus and the place on the page, for what changes a part of it. The pages follow
+// `route`, because browsers leave out changes of the address that come too fast.
 export function go(address, { replace = false, stay = replace } = {}) {
   history[replace ? "replaceState" : "pushState"](null, "", address);
-  route.value = here();
+  route.value = at(new URL(address, location));
   if (!stay) {
     scrollTo(0, 0);
     document.getElementById("main")?.focus({ preventScroll: true });
@@ -58,7 +59,12 @@ export class Refused extends Error {
   }
 }
 
-export async function api(path, body, method = body === undefined ? "GET" : "POST") {
+// `signal` gives a request up; then the promise never ends, and nobody waits for it.
+export async function api(
+  path,
+  body,
+  { method = body === undefined ? "GET" : "POST", signal: ended } = {},
+) {
   const raw = body instanceof Blob;
   const headers =
     body === undefined && method === "GET"
@@ -68,8 +74,9 @@ export async function api(path, body, method = body === undefined ? "GET" : "POS
   try {
     const sent =
       method === "GET" || method === "DELETE" ? undefined : raw ? body : JSON.stringify(body ?? {});
-    answer = await fetch(`/api${path}`, { method, headers, body: sent });
+    answer = await fetch(`/api${path}`, { method, headers, body: sent, signal: ended });
   } catch {
+    if (ended?.aborted) return new Promise(() => {});
     throw new Refused(0, { message: "The server does not answer. Is it still running?" });
   }
   if (answer.status === 204) return null;

@@ -12,22 +12,24 @@ export function RangeEditor({ id, label, value, onChange, error }) {
     at = useSignal(null),
     saved = useSignal([]),
     chosen = useSignal(null),
-    wrong = useSignal("");
+    wrong = useSignal(""),
+    painted = useSignal("");
   useEffect(() => {
-    let gone = false;
+    const ended = new AbortController();
     const timer = setTimeout(async () => {
+      const body = { text: value.trim() || "AA:0" };
       try {
-        const found = await api("/ranges/parse", { text: value.trim() || "AA:0" });
-        if (!gone) {
-          view.value = found;
-          wrong.value = "";
-        }
+        view.value = await api("/ranges/parse", body, { signal: ended.signal });
+        wrong.value = "";
+        // What was painted is written shortly; what was typed stays as it is.
+        if (painted.value === value)
+          onChange(view.value.text === "random:0" ? " " : view.value.text);
       } catch (failed) {
-        if (!gone) wrong.value = failed.fields?.text || failed.message;
+        wrong.value = failed.fields?.text || failed.message;
       }
     }, 120);
     return () => {
-      gone = true;
+      ended.abort();
       clearTimeout(timer);
     };
   }, [value]);
@@ -51,7 +53,7 @@ export function RangeEditor({ id, label, value, onChange, error }) {
     [view.value],
   );
   const mode = useSignal(1);
-  // A later item replaces an earlier one, so painting appends; the text is tidied when it is left.
+  // A later item replaces an earlier one, so painting appends.
   const pick = (name, kind) => {
     at.value = name;
     if (kind === "point") return;
@@ -59,11 +61,8 @@ export function RangeEditor({ id, label, value, onChange, error }) {
       mode.value = Math.abs((classes[name] || 0) - weight.value) < 1e-3 ? 0 : weight.value;
     const next = `${value.trim() ? `${value.trim()},` : ""}${name}:${mode.value}`;
     view.value = { ...(view.value || {}), classes: { ...classes, [name]: mode.value } };
+    painted.value = next;
     onChange(next);
-  };
-  const tidy = () => {
-    if (view.value?.text !== undefined && !wrong.value)
-      onChange(view.value.text === "random:0" ? "" : view.value.text);
   };
   const keep = async () => {
     const name = prompt("Keep this range under the name");
@@ -77,7 +76,7 @@ export function RangeEditor({ id, label, value, onChange, error }) {
   };
   const forget = async () => {
     try {
-      await api(`/ranges/${chosen.value.id}`, undefined, "DELETE");
+      await api(`/ranges/${chosen.value.id}`, undefined, { method: "DELETE" });
       chosen.value = null;
       saved.value = await api("/ranges");
     } catch (failed) {
@@ -140,7 +139,6 @@ export function RangeEditor({ id, label, value, onChange, error }) {
       spellcheck="false"
       value=${value === " " ? "" : value}
       onInput=${(e) => onChange(e.target.value)}
-      onBlur=${tidy}
       aria-invalid=${shown ? "true" : undefined}
       aria-describedby=${shown ? `${id}-error` : undefined}
     ></textarea>

@@ -28,7 +28,7 @@ export function JobList({ rows, empty = "No jobs yet." }) {
       },
     );
   const remove = (job) =>
-    api(`/jobs/${job.id}`, undefined, "DELETE").then(
+    api(`/jobs/${job.id}`, undefined, { method: "DELETE" }).then(
       () => {
         error.value = null;
       },

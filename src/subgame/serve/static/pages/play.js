@@ -145,8 +145,15 @@ export function Table({ id }) {
     return () => clearTimeout(timer);
   }, [view.value]);
   const now = view.value;
+  const sure = useSignal(""); // an all-in that was chosen once; the second time it is done
   const act = async (action) => {
     if (busy.value) return;
+    const { holdem } = view.value;
+    if (holdem && action === `r${holdem.most}` && sure.value !== action) {
+      sure.value = action;
+      return;
+    }
+    sure.value = "";
     busy.value = true;
     await take(api(`/tables/${id}/act`, { action }));
     busy.value = false;
@@ -158,16 +165,26 @@ export function Table({ id }) {
   };
   useEffect(() => {
     const keys = (event) => {
+      const { target, key } = event;
       if (
-        event.target.closest("input, select, textarea, button, a") ||
+        target.closest("input, select, textarea") ||
         event.ctrlKey ||
         event.metaKey ||
         !view.value
       )
         return;
-      const k = Number(event.key) - 1;
-      if (view.value.state === "your turn" && view.value.legal[k]) act(view.value.legal[k].id);
-      if (view.value.state === "over" && (event.key === "Enter" || event.key === " ")) {
+      const { state } = view.value,
+        goes_on = (key === "Enter" || key === " ") && !target.closest("button, a, summary");
+      if (state === "your turn") {
+        const chosen = choices(view.value).find((each) => each.key === key.toLowerCase());
+        if (chosen) act(chosen.id);
+        else sure.value = "";
+        if (key.toLowerCase() === "r" && document.getElementById("bet")) {
+          event.preventDefault();
+          document.getElementById("bet").focus();
+        }
+      }
+      if (state === "over" && goes_on) {
         event.preventDefault();
         deal();
       }
@@ -197,7 +214,7 @@ export function Table({ id }) {
     <${Problem} error=${error.value || (now.error ? new Error(now.error) : null)} />
     <div class="acting" aria-live="polite">
       ${now.state === "thinking" && !now.error ? html`<${Thinking} now=${now} />` : null}
-      ${now.state === "your turn" ? html`<${Actions} now=${now} act=${act} busy=${busy.value} />` : null}
+      ${now.state === "your turn" ? html`<${Actions} key=${now.holdem?.line.length} now=${now} act=${act} busy=${busy.value} sure=${sure.value} />` : null}
       ${
         now.state === "over"
           ? html`<p class="outcome">
@@ -239,47 +256,113 @@ function Score({ result }) {
   </div>`;
 }
 
-function Actions({ now, act, busy }) {
+// What can be done, each with its key: F folds, C checks or calls, digits bet, A is all-in.
+function choices(now) {
+  const { holdem } = now;
+  if (!holdem)
+    return now.legal.map(({ id, name }, k) => ({ id, name, key: String(k + 1), more: "" }));
+  const plain = now.legal
+    .filter(({ id }) => id === "f" || id === "c")
+    .map(({ id, name }) => ({ id, name, key: id, more: "" }));
+  return holdem.least === null ? plain : [...plain, ...sizes(now)];
+}
+
+// Bets: those of a solved spot, or shares of the pot.
+function sizes(now) {
+  const { holdem } = now,
+    whole_chips = Number.isInteger(holdem.most);
+  const called = holdem.bets[now.seat] + holdem.to_call;
+  const share = (part) => {
+    const total = called + part * (holdem.pot + holdem.to_call);
+    return whole_chips ? Math.round(total) : Number(total.toFixed(2));
+  };
+  const bets = now.game.startsWith("job:")
+    ? now.legal
+        .filter(({ id }) => id.startsWith("r"))
+        .map(({ id, name }) => [name, Number(id.slice(1))])
+    : SHARES.map(([name, part]) => [`${name} pot`, share(part)]);
+  const open = bets
+    .filter(([, total]) => total >= holdem.least && total < holdem.most)
+    .map(([name, total], k) => ({
+      id: `r${total}`,
+      name,
+      key: String(k + 1),
+      more: chips(total, holdem),
+    }));
+  return [
+    ...open,
+    { id: `r${holdem.most}`, name: "all-in", key: "a", more: chips(holdem.most, holdem) },
+  ];
+}
+
+const SHARES = [
+  ["⅓", 1 / 3],
+  ["½", 0.5],
+  ["¾", 0.75],
+  ["1", 1],
+  ["1½", 1.5],
+  ["2", 2],
+];
+
+// Chips, and the same in big blinds.
+const chips = (count, { big_blind: blind }) =>
+  blind > 1 ? `${whole(count)} · ${Number((count / blind).toFixed(1))} bb` : whole(count);
+
+// An amount that was written: chips, 2.5bb, 50% or 0.5x of the pot.
+function amount(text, now) {
+  const [, count, unit] = text.trim().match(/^([\d.,]+)\s*(bb|%|x|)$/i) || [],
+    value = Number((count || "").replace(/,/g, ""));
+  const { holdem } = now;
+  if (!count || !unit || !holdem) return count ? value : NaN;
+  if (unit.toLowerCase() === "bb") return value * holdem.big_blind;
+  const part = unit === "%" ? value / 100 : value;
+  return Math.round(holdem.bets[now.seat] + holdem.to_call + part * (holdem.pot + holdem.to_call));
+}
+
+function Actions({ now, act, busy, sure }) {
   const bets = now.holdem || now.bets || {};
   const total = useSignal(""),
     wrong = useSignal("");
   const send = (event) => {
     event.preventDefault();
-    const chips = Number(total.value);
+    const count = amount(total.value, now);
     wrong.value =
-      chips >= bets.least && chips <= bets.most
+      count >= bets.least && count <= bets.most
         ? ""
-        : `A bet here is a total from ${whole(bets.least)} to ${whole(bets.most)} chips.`;
-    if (!wrong.value) act(`r${String(total.value).trim()}`);
+        : `A bet here is a total from ${whole(bets.least)} to ${whole(bets.most)} chips; write 600, 6bb or 50%.`;
+    if (!wrong.value) act(`r${count}`);
   };
   return html`<div class="actions" role="group" aria-label="Your actions">
-      ${now.legal.map((each, k) => html`<button type="button" key=${each.id} disabled=${busy} onClick=${() => act(each.id)}><kbd>${k + 1}</kbd> ${each.name}</button>`)}
+      ${choices(now).map(
+        (each) =>
+          html`<button
+            type="button"
+            key=${each.id}
+            class=${sure === each.id ? "primary" : ""}
+            disabled=${busy}
+            onClick=${() => act(each.id)}
+          >
+            <kbd>${each.key.toUpperCase()}</kbd>${" "}
+            ${sure === each.id ? "all-in: are you sure?" : each.name}${each.more ? html` <small class="num">${each.more}</small>` : null}
+          </button>`,
+      )}
     </div>
     ${
       bets.least
         ? html`<form class="row-form bet-form" onSubmit=${send} novalidate>
             <${Field}
               id="bet"
-              label="Any other bet: a total of ${whole(bets.least)} to ${whole(bets.most)}"
+              label=${html`${now.holdem ? html`<kbd>R</kbd> ` : null}Another total, ${whole(bets.least)} to ${whole(bets.most)}`}
               error=${wrong.value}
-              ><span class="bet-row"
-                ><input
-                  type="range"
-                  aria-label="Bet"
-                  min=${bets.least}
-                  max=${bets.most}
-                  value=${total.value || bets.least}
-                  onInput=${(e) => {
-                    total.value = e.target.value;
-                  }} /><input
-                  id="bet"
-                  inputmode="numeric"
-                  value=${total.value}
-                  aria-invalid=${wrong.value ? "true" : undefined}
-                  aria-describedby=${wrong.value ? "bet-error" : undefined}
-                  onInput=${(e) => {
-                    total.value = e.target.value;
-                  }} /></span><//
+              ><input
+                id="bet"
+                placeholder=${now.holdem ? "600, 6bb or 50%" : ""}
+                value=${total.value}
+                aria-invalid=${wrong.value ? "true" : undefined}
+                aria-describedby=${wrong.value ? "bet-error" : undefined}
+                onInput=${(e) => {
+                  total.value = e.target.value;
+                }} /><//
             ><button disabled=${busy || !total.value}>Bet</button>
           </form>`
         : null
@@ -315,17 +398,17 @@ function Felt({ now }) {
       <span class="player-info"
         ><b>${name}</b>${p === 1 ? html`<span class="dealer" title="dealer">D</span>` : null}<span
           class="num soft"
-          >${whole(holdem.behind[p])} behind</span
+          >${chips(holdem.behind[p], holdem)} behind</span
         ></span
       >
-      ${holdem.bets[p] ? html`<span class="chips num">${whole(holdem.bets[p])}</span>` : null}
+      ${holdem.bets[p] ? html`<span class="chips num">${chips(holdem.bets[p], holdem)}</span>` : null}
     </div>`;
   return html`<div class="felt">
       <${Player} p=${foe} name=${now.opponent_name} />
       <div class="middle">
         <span class="board"
           >${[0, 1, 2, 3, 4].map((k) => (holdem.board[k] ? html`<${Card} key=${k} card=${holdem.board[k]} />` : html`<span key=${k} class="card empty" aria-hidden="true"></span>`))}</span
-        ><span class="pot num">pot ${whole(holdem.pot)}</span>
+        ><span class="pot num">pot ${chips(holdem.pot, holdem)}</span>
       </div>
       <${Player} p=${you} name="You" />
     </div>

@@ -88,7 +88,7 @@ function Controls({ job, problem }) {
   const rename = async () => {
     const name = prompt("Name of this solution", job.name);
     if (name)
-      await api(`/jobs/${job.id}`, { name }, "PATCH").catch((error) => {
+      await api(`/jobs/${job.id}`, { name }, { method: "PATCH" }).catch((error) => {
         problem.value = error;
       });
   };

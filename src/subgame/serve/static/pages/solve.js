@@ -15,6 +15,7 @@ import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { BoardPicker, Card, cards } from "../lib/cards.js";
 import { RangeEditor } from "../lib/range_editor.js";
+import { PRESETS, smaller } from "../lib/presets.js";
 import { JobList } from "./jobs.js";
 
 const STREETS = ["flop", "turn", "river"];
@@ -126,94 +127,123 @@ export function setUp({ task }) {
   return `/solve?${query}`;
 }
 
+// The shape of a set-up: whether it is a report over many flops, and the streets that are played.
+function shape(value) {
+  const many = !!value.flops.trim();
+  const first = many ? 0 : Math.max(0, Math.min(2, cards(value.board).length - 3));
+  return { many, streets: STREETS.slice(first), split: value.split.trim() === "1" };
+}
+
+// The spot that the fields describe as the server wants it, and what is wrong with them.
+function spotOf(value) {
+  const { many, streets, split } = shape(value),
+    wrong = {};
+  const lines = (key) =>
+    value[key]
+      .split(/[\n;]/)
+      .map((line) => line.trim())
+      .filter(Boolean);
+  const amount = (
+    key,
+    label,
+    usual,
+    fits = (n) => n > 0,
+    allowed = "a number of chips above 0",
+  ) => {
+    if (!value[key].trim() && usual !== undefined) return usual;
+    const n = value[key].trim() ? Number(value[key]) : NaN;
+    if (!fits(n)) wrong[key] = `${label} must be ${allowed}.`;
+    return n;
+  };
+  const share = (key, label, most) => {
+    const n = amount(
+      key,
+      label,
+      null,
+      (part) => part >= 0 && part <= most,
+      `a percentage from 0 to ${most}`,
+    );
+    return n === null ? n : n / 100;
+  };
+  const sizes = (before) =>
+    Object.fromEntries(
+      streets.map((street) => [
+        street,
+        {
+          bets: value[`${street}_${before}b`].trim(),
+          raises: value[`${street}_${before}r`].trim(),
+          ...(before || street === streets[0] ? {} : { donks: value[`${street}_d`].trim() }),
+        },
+      ]),
+    );
+  const body = {
+    board: many ? "AsKsQs" : value.board,
+    pot: amount("pot", "The pot"),
+    stacks: [amount("s0", "A stack"), amount("s1", "A stack")],
+    min_bet: amount("min", "The smallest bet"),
+    oop: value.oop.trim() || "AA:0",
+    ip: value.ip.trim() || "AA:0",
+    streets: sizes(""),
+    ip_streets: split ? sizes("i") : {},
+    cap: amount(
+      "cap",
+      "The cap",
+      null,
+      (n) => Number.isInteger(n) && n >= 0 && n <= 20,
+      "a whole number from 0 to 20",
+    ),
+    all_in: value.allin.trim() === "0" ? null : share("allin", "The threshold", 100),
+    force_all_in: share("force", "The threshold", 1000),
+    add_all_in: share("addall", "The threshold", 1000),
+    added: lines("added"),
+    removed: lines("removed"),
+    dead: value.dead.trim(),
+    rake: share("rake", "The rake", 99) ?? 0,
+    rake_cap: amount("rakecap", "The cap of the rake", null, (n) => n >= 0, "a number of chips"),
+  };
+  if (!many && cards(value.board).length < 3) wrong.board = "Choose 3, 4 or 5 cards.";
+  return [body, wrong];
+}
+
+// Starts the solve of a set-up; the answer is the job, or what is wrong with the fields.
+async function submit(value) {
+  const [body, wrong] = spotOf(value),
+    stop = {};
+  for (const [key, label] of [
+    ["target", "The target"],
+    ["seconds", "The time"],
+  ]) {
+    if (!value[key].trim()) continue;
+    stop[key] = Number(value[key]);
+    if (!(stop[key] > 0)) wrong[key] = `${label} must be a number above 0.`;
+  }
+  if (Object.keys(wrong).length) return { wrong };
+  const name = value.name.trim();
+  return shape(value).many
+    ? api("/reports", { spot: body, flops: value.flops, target: stop.target ?? 0.5, name })
+    : api("/spots/solve", {
+        spot: body,
+        stop,
+        schedule: value.schedule,
+        storage: value.storage,
+        name,
+      });
+}
+
 export function Solve() {
   const query = route.value.query;
   const value = Object.fromEntries(
     Object.entries(DEFAULTS).map(([key, usual]) => [key, query.get(key) ?? usual]),
   );
   const set = (key) => (eventOrText) => {
-    const text = typeof eventOrText === "string" ? eventOrText : eventOrText.target.value;
-    const kept = text === DEFAULTS[key] ? null : text || " ";
-    go(withQuery({ [key]: kept }), { replace: true });
+    change({ [key]: typeof eventOrText === "string" ? eventOrText : eventOrText.target.value });
   };
   const errors = useSignal({}),
     problem = useSignal(null),
-    quote = useSignal(null),
+    counted = useSignal(null),
     busy = useSignal(false);
-  const many = !!value.flops.trim(); // a report over many flops
-  const first = many ? 0 : Math.max(0, Math.min(2, cards(value.board).length - 3));
-  const streets = STREETS.slice(first),
+  const { many, streets, split } = shape(value),
     first_street = streets[0];
-  const split = value.split.trim() === "1";
-  const lines = (key) =>
-    value[key]
-      .split(/[\n;]/)
-      .map((line) => line.trim())
-      .filter(Boolean);
-
-  const spot = () => {
-    const wrong = {};
-    const amount = (
-      key,
-      label,
-      usual,
-      fits = (n) => n > 0,
-      allowed = "a number of chips above 0",
-    ) => {
-      if (!value[key].trim() && usual !== undefined) return usual;
-      const n = value[key].trim() ? Number(value[key]) : NaN;
-      if (!fits(n)) wrong[key] = `${label} must be ${allowed}.`;
-      return n;
-    };
-    const share = (key, label, most) => {
-      const n = amount(
-        key,
-        label,
-        null,
-        (each) => each >= 0 && each <= most,
-        `a percentage from 0 to ${most}`,
-      );
-      return n === null ? n : n / 100;
-    };
-    const sizes = (before) =>
-      Object.fromEntries(
-        streets.map((street) => [
-          street,
-          {
-            bets: value[`${street}_${before}b`].trim(),
-            raises: value[`${street}_${before}r`].trim(),
-            ...(before || street === first_street ? {} : { donks: value[`${street}_d`].trim() }),
-          },
-        ]),
-      );
-    const body = {
-      board: many ? "AsKsQs" : value.board,
-      pot: amount("pot", "The pot"),
-      stacks: [amount("s0", "A stack"), amount("s1", "A stack")],
-      min_bet: amount("min", "The smallest bet"),
-      oop: value.oop.trim() || "AA:0",
-      ip: value.ip.trim() || "AA:0",
-      streets: sizes(""),
-      ip_streets: split ? sizes("i") : {},
-      cap: amount(
-        "cap",
-        "The cap",
-        null,
-        (n) => Number.isInteger(n) && n >= 0 && n <= 20,
-        "a whole number from 0 to 20",
-      ),
-      all_in: value.allin.trim() === "0" ? null : share("allin", "The threshold", 100),
-      force_all_in: share("force", "The threshold", 1000),
-      add_all_in: share("addall", "The threshold", 1000),
-      added: lines("added"),
-      removed: lines("removed"),
-      dead: value.dead.trim(),
-      rake: share("rake", "The rake", 99) ?? 0,
-      rake_cap: amount("rakecap", "The cap of the rake", null, (n) => n >= 0, "a number of chips"),
-    };
-    if (!many && cards(value.board).length < 3) wrong.board = "Choose 3, 4 or 5 cards.";
-    return [body, wrong];
-  };
   const said = (error) => {
     const fields = Object.fromEntries(
       Object.entries(error.fields || {}).map(([key, text]) => [
@@ -223,80 +253,65 @@ export function Solve() {
     );
     errors.value = fields;
     problem.value = Object.keys(fields).some((key) => key in DEFAULTS) ? null : error;
-    quote.value = null;
+    counted.value = null;
   };
-  // The size is counted again a moment after the last change.
+  // The size is counted again a moment after the last change; a size that is still asked for is
+  // given up, and one of another set-up is not shown.
   const keyed = Object.keys(DEFAULTS)
     .filter((key) => !["target", "seconds", "storage", "name"].includes(key))
     .map((key) => value[key])
     .join("|");
+  const quote = counted.value?.of === keyed ? counted.value : null;
   useEffect(() => {
-    let gone = false;
+    const ended = new AbortController(),
+      more = { signal: ended.signal };
+    problem.value = null;
     const timer = setTimeout(async () => {
-      const [body, wrong] = spot();
-      if (Object.keys(wrong).length) {
-        errors.value = wrong;
-        quote.value = null;
-        return;
-      }
+      const [body, wrong] = spotOf(value);
+      errors.value = wrong;
+      if (Object.keys(wrong).length) return;
       try {
-        const found = await (many
-          ? api("/reports/quote", { spot: body, flops: value.flops })
-          : api("/spots/quote", { spot: body, schedule: value.schedule }));
-        if (!gone) {
-          quote.value = found;
-          errors.value = {};
-          problem.value = null;
-        }
+        const size = await (many
+          ? api("/reports/quote", { spot: body, flops: value.flops }, more)
+          : api("/spots/quote", { spot: body, schedule: value.schedule }, more));
+        counted.value = { ...size, of: keyed };
       } catch (error) {
-        if (!gone) said(error);
+        said(error);
       }
     }, 350);
     return () => {
-      gone = true;
+      ended.abort();
       clearTimeout(timer);
     };
   }, [keyed]);
 
-  const start = async (event) => {
-    event.preventDefault();
-    const [body, wrong] = spot();
-    const stop = {};
-    for (const [key, label] of [
-      ["target", "The target"],
-      ["seconds", "The time"],
-    ]) {
-      if (!value[key].trim()) continue;
-      stop[key] = Number(value[key]);
-      if (!(stop[key] > 0)) wrong[key] = `${label} must be a number above 0.`;
-    }
-    if (Object.keys(wrong).length) {
-      errors.value = wrong;
-      return;
-    }
+  const start = async (chosen) => {
     busy.value = true;
     try {
-      const job = await (many
-        ? api("/reports", {
-            spot: body,
-            flops: value.flops,
-            target: stop.target ?? 0.5,
-            name: value.name,
-          })
-        : api("/spots/solve", {
-            spot: body,
-            stop,
-            schedule: value.schedule,
-            storage: value.storage,
-            name: value.name,
-          }));
-      go(`/solve/${job.id}`);
+      const job = await submit(chosen);
+      if (job.wrong) errors.value = job.wrong;
+      else go(`/solve/${job.id}`);
     } catch (error) {
       said(error);
     } finally {
       busy.value = false;
     }
   };
+  // A preset on the flop that is chosen already.
+  const preset = ({ value: own }) => ({
+    ...DEFAULTS,
+    ...own,
+    board: cards(value.board).slice(0, 3).join(" "),
+  });
+  const change = (changes) => {
+    const kept = Object.entries(changes).map(([key, text]) => [
+      key,
+      text === DEFAULTS[key] ? null : text || " ",
+    ]);
+    go(withQuery(Object.fromEntries(kept)), { replace: true });
+  };
+  const needed = quote?.memory[many ? "float32" : value.storage],
+    large = needed > quote?.limit;
   const input = (key, label, more = {}) =>
     html`<${Field} key=${key} id=${key} label=${label} error=${errors.value[key]} hint=${more.hint}>
       <input
@@ -312,11 +327,18 @@ export function Solve() {
     .filter((job) => job.kind !== "game" && (job.kind !== "refine" || job.result?.spot))
     .sort((a, b) => b.made - a.made);
   return html`<div class="page solve">
-    <form onSubmit=${start} novalidate>
+    <form
+      onSubmit=${(event) => {
+        event.preventDefault();
+        start(value);
+      }}
+      novalidate
+    >
       <h1>Solve a spot</h1>
       <p class="lead">
         The rest of a heads-up hand: a board, the pot and the stacks, and a range for each player.
       </p>
+      ${many ? null : html`<${Presets} board=${value.board} busy=${busy.value} solve=${(one) => start(preset(one))} setUp=${(one) => change(preset(one))} />`}
       <div class="setup">
         <div class="stack">
           <fieldset class="box board-box">
@@ -434,9 +456,11 @@ export function Solve() {
             </div>
             ${input("name", "Name", { mode: "text", placeholder: many ? "the number of flops" : "the board" })}
             <p class="quote" role="status">
-              ${quote.value ? html`${quote.value.flops ? html`<b>${whole(quote.value.flops)}</b> ${quote.value.flops === 1 ? "flop" : "flops"}, each <b>${whole(quote.value.nodes)}</b>` : html`<b>${whole(quote.value.nodes)}</b>`} nodes · <b>${bytes(quote.value.memory.float32)}</b> in 32 bits · <b>${bytes(quote.value.memory.int16)}</b> in 16 bits · ${quote.value.combos.map((n) => whole(Math.round(n))).join(" and ")} hands` : Object.keys(errors.value).length ? "Some fields need another look." : "Counting the nodes"}
+              ${quote ? html`${quote.flops ? html`<b>${whole(quote.flops)}</b> ${quote.flops === 1 ? "flop" : "flops"}, each <b>${whole(quote.nodes)}</b>` : html`<b>${whole(quote.nodes)}</b>`} nodes · <b>${bytes(quote.memory.float32)}</b> in 32 bits · <b>${bytes(quote.memory.int16)}</b> in 16 bits · ${quote.combos.map((n) => whole(Math.round(n))).join(" and ")} hands` : Object.keys(errors.value).length ? "Some fields need another look." : problem.value ? "" : "Counting the nodes"}
             </p>
             <${Problem} error=${problem.value} />
+            ${large ? html`<p class="problem" role="alert">Solving this needs ${bytes(needed)}, and ${bytes(quote.limit)} may be used.</p>` : null}
+            ${large || problem.value?.fields?.memory ? html`<${Smaller} value=${value} change=${change} />` : null}
             <button class="primary large" disabled=${busy.value}>
               ${many ? "Solve the flops" : "Solve"}
             </button>
@@ -469,6 +493,40 @@ export function Solve() {
     </section>
   </div>`;
 }
+
+// Set-ups to begin with: solved at once, or filled in.
+function Presets({ board, busy, solve, setUp }) {
+  const flop = cards(board).slice(0, 3);
+  return html`<section class="presets" aria-label="Presets">
+    ${PRESETS.map(
+      (one) =>
+        html`<div class="box preset" key=${one.id}>
+          <h2 class="third">${one.name}</h2>
+          <p class="soft">${one.about} 100 big blinds deep.</p>
+          <p class="preset-row">
+            <button
+              type="button"
+              class="primary"
+              disabled=${busy || flop.length < 3}
+              aria-label=${`Solve the ${one.name.toLowerCase()}`}
+              onClick=${() => solve(one)}
+            >
+              Solve</button
+            ><button type="button" disabled=${flop.length < 3} onClick=${() => setUp(one)}>
+              Fill in
+            </button>
+          </p>
+        </div>`,
+    )}
+  </section>`;
+}
+
+// What can be clicked when a set-up needs too much memory.
+const Smaller = ({ value, change }) =>
+  html`<div class="smaller" role="group" aria-label="Make it smaller">
+    <p>Click to make it smaller, or narrow the ranges:</p>
+    ${smaller(value).map(([name, changes]) => html`<button type="button" key=${name} onClick=${() => change(changes)}>${name}</button>`)}
+  </div>`;
 
 const SUBSETS = [
   ["25", "25 flops that represent all"],

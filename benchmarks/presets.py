@@ -1,0 +1,109 @@
+"""The presets of the page Solve, solved to 0.5 % of the pot: nodes, memory, time.
+
+    PYTHONPATH=src python3 benchmarks/presets.py --out docs/results
+
+It writes ``presets.json``. Each preset is solved in a process of its own, on the flop Qs Jh 2h, as
+the page does it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from subgame import solve
+from subgame.serve.app import STATIC
+from subgame.serve.spots import Spot, compiled
+from subgame.spots.endgame import memory_needed
+
+FLOP = "QsJh2h"
+SCHEDULE = "hs-dcfr"
+KINDS = {"bets": "b", "raises": "r", "donks": "d"}
+
+
+def presets() -> dict[str, dict[str, str]]:
+    """The fields of each preset by its name."""
+    rows = json.loads((STATIC / "presets.json").read_text())
+    return {row["id"]: row["value"] for row in rows}
+
+
+def spot_of(value: dict[str, str]) -> Spot:
+    """The spot that the fields describe."""
+    streets = {
+        street: {kind: value.get(f"{street}_{key}", "") for kind, key in KINDS.items()}
+        for street in ("flop", "turn", "river")
+    }
+    return Spot(
+        board=FLOP,
+        pot=float(value["pot"]),
+        stacks=(float(value["s0"]), float(value["s1"])),
+        min_bet=float(value["min"]),
+        oop=value["oop"],
+        ip=value["ip"],
+        streets=streets,  # type: ignore[arg-type]
+        cap=int(value["cap"]),
+        all_in=float(value["allin"]) / 100,
+    )
+
+
+def measured(name: str) -> dict[str, Any]:
+    """One preset, solved in this process."""
+    value = presets()[name]
+    spot, storage = spot_of(value), value.get("storage", "float32")
+    tree = compiled(spot.game(), "16GiB")
+    began, spent = time.monotonic(), time.process_time()
+    target = float(value["target"]) / 100
+    solved = solve(tree, SCHEDULE, target=target * spot.pot, storage=storage)
+    return {
+        "nodes": tree.num_nodes,
+        "storage": storage,
+        "memory needed, GiB": round(memory_needed(tree, SCHEDULE, storage) / 2**30, 2),
+        "peak resident memory, GiB": round(
+            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2
+        ),
+        "iterations": solved.iterations,
+        "exploitability, % of the pot": round(100 * solved.exploitability.mean / spot.pot, 4),
+        "seconds": round(time.monotonic() - began, 1),
+        "CPU seconds": round(time.process_time() - spent, 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--only", help="solve this preset and print its row")
+    chosen = parser.parse_args()
+    if chosen.only:
+        print(json.dumps(measured(chosen.only)))
+        return
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True)
+    file = chosen.out / "presets.json"
+    told: dict[str, Any] = {
+        "command": "PYTHONPATH=src python3 benchmarks/presets.py --out docs/results",
+        "commit": commit.stdout.strip(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": {"platform": platform.platform(), "cores": os.cpu_count()},
+        "load": os.getloadavg()[0],
+        "seed": "none, nothing is drawn",
+        "board": FLOP,
+        "schedule": SCHEDULE,
+        "presets": {},
+    }
+    for name in presets():
+        one = [sys.executable, __file__, "--out", str(chosen.out), "--only", name]
+        row = subprocess.run(one, capture_output=True, text=True, check=True)
+        told["presets"][name] = json.loads(row.stdout)
+        file.write_text(json.dumps(told, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
