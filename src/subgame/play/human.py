@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from subgame.games.base import State
 from subgame.games.holdem.game import HoldemState
 from subgame.play.agent import Agent, Event, Watcher
-from subgame.spots.lines import action_name, chips_text, said
+from subgame.spots.lines import action_name, said
 
 
 class Human(Watcher):
@@ -48,15 +48,15 @@ class Human(Watcher):
             self.tell(f"'{typed}' is not legal here.")
 
     def _question(self, infoset: str, legal: Sequence[str]) -> str:
-        if not isinstance(self.state, HoldemState):
-            return f"You know: {infoset}. Your action ({', '.join(legal)}): "
-        betting = self.state.betting
-        hand, board, _ = (part.strip() for part in infoset.split("|"))
-        actions = [action_name(betting, action) for action in legal]
-        actions += ["or any size"] if betting.least_raise is not None else []
-        on = f" on {board}" if board else ""
-        pot = chips_text(betting.pot)
-        return f"You have {hand}{on}, the pot is {pot}. Your action ({', '.join(actions)}): "
+        actions: Sequence[str] = legal
+        knows = f"You know: {infoset}."
+        if isinstance(self.state, HoldemState):
+            betting = self.state.betting
+            actions = [action_name(betting, action) for action in legal]
+            actions += ["or any size"] if betting.least_raise is not None else []
+            behind = [betting.behind[self.seat], betting.behind[1 - self.seat]]
+            knows += f" The pot is {betting.pot}; you have {behind[0]} behind, the agent {behind[1]}."
+        return f"{knows} Your action ({', '.join(actions)}): "
 
     def _meant(self, typed: str, legal: Sequence[str]) -> str | None:
         """The legal action that was typed, in the game's words or, in hold'em, a player's."""
