@@ -61,6 +61,7 @@ COMMANDS = (
     "lbr",
     "play",
     "serve",
+    "suite",
     "reproduce",
     "demo",
     "bench",

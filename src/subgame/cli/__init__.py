@@ -87,6 +87,7 @@ GROUPS = {
     },
     "Check: papers and speed": {
         "reproduce": "Reproduce an experiment of a paper and compare the figures.",
+        "suite": "Compare subgame techniques on fixed tasks.",
         "bench": "Measure the speed of this package and compare it with others.",
     },
 }

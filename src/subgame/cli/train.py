@@ -73,7 +73,7 @@ def train_command(
     game: GameArgument,
     given: Given,
     where: Where,
-    out: Path | None = opt(None, "FILE", "Save the networks as FILE.safetensors.", False),
+    out: Path | None = opt(None, "FILE", "Save the networks; FILE ends in .safetensors.", False),
     rollouts: int | None = opt(
         None,
         "N",
