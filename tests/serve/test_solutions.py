@@ -15,9 +15,10 @@ from serving import put, serving
 from starlette.testclient import TestClient
 
 import subgame as sg
+from subgame.errors import FieldError
 from subgame.serve import worker
 from subgame.serve.solutions import opened
-from subgame.serve.spots import FieldError, Spot
+from subgame.serve.spots import Spot
 from subgame.serve.store import Store
 from subgame.spots.compare import Comparison
 from subgame.spots.decisions import Decision
@@ -254,9 +255,9 @@ def test_the_fields_make_the_game_of_the_text() -> None:
     ("field", "change", "words"),
     [
         ("pot", {"pot": 0}, "above 0"),
-        ("stacks.1", {"stacks": [150, 0.5]}, "at least the smallest bet"),
+        ("stacks.1", {"stacks": [150, 0.5]}, "below the smallest bet"),
         ("rake", {"rake": 1.5}, "from 0 to below 1"),
-        ("rake_cap", {"rake_cap": -1}, "0 or more"),
+        ("rake_cap", {"rake_cap": -1}, "at least 0"),
         ("dead", {"dead": "8d"}, "on the board"),
         ("dead", {"dead": "8x"}, "card"),
         ("added", {"added": ["b50"]}, "is no line"),
@@ -274,3 +275,17 @@ def test_what_is_wrong_is_said_beside_its_field(
     with pytest.raises(FieldError) as caught:
         Spot(**{**TURN, **change}).game()
     assert words in caught.value.fields[field]
+
+
+def test_a_file_is_opened_by_its_path_only_on_this_machine(tmp_path: Path) -> None:
+    (tmp_path / "notes.safetensors").write_text("nothing")
+    body = {"path": str(tmp_path / "notes.safetensors")}
+    with serving(tmp_path / "one", workers=0) as client:
+        refused = client.post("/api/solutions/open", json=body)
+        assert "not a safetensors file" in refused.json()["fields"]["path"]
+        refused = client.post("/api/solutions/open", json={"path": "notes.safetensors"})
+        assert "write its whole path" in refused.json()["fields"]["path"]
+    with serving(tmp_path / "two", workers=0, host="0.0.0.0") as client:
+        refused = client.post("/api/solutions/open", json=body)
+        assert refused.status_code == 400
+        assert "listens on this machine alone" in refused.json()["message"]

@@ -40,7 +40,7 @@ class Section:
 
 
 def demo_command(json: JsonOption = False) -> None:
-    """Show what subgame does, in about a minute.
+    """Show a poker spot and a safe refinement, in under a minute.
 
     The demo solves a river of hold'em, improves a rough solution of it safely, and compares the
     techniques and the solvers on small poker games.
@@ -125,7 +125,7 @@ def safely(meter: Meter) -> Section:
         rows.append(row)
         shown.add_row(gadget.name, *cells, Text("yes" if gadget.is_safe else "no", style="dim"))
     meaning = (
-        "  Unsafe solving trusts the range that the rough solution bets, and a best response comes\n"
+        "  Unsafe solving trusts the range that the rough solution bets; a best response comes\n"
         "  with another. A safe technique is never more exploitable than what it improves.\n"
     )
     title = "Safe refinement: the spot is solved again during play"

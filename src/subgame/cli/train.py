@@ -73,7 +73,7 @@ def train_command(
     game: GameArgument,
     given: Given,
     where: Where,
-    out: Path | None = opt(None, "FILE", "Save the networks as FILE.safetensors.", False),
+    out: Path | None = opt(None, "FILE", "Save the networks; FILE ends in .safetensors.", False),
     rollouts: int | None = opt(
         None,
         "N",
@@ -123,12 +123,8 @@ def train_command(
     check_saved("--out", out)
     began = time.perf_counter()
 
-    from subgame.refine.sequence.leaf_network import (
-        Training,
-        save_leaf_networks,
-        torch,
-        train_leaf_network,
-    )
+    from subgame.refine.networks import Training, torch
+    from subgame.refine.sequence.leaf_network import save_leaf_networks, train_leaf_network
     from subgame.refine.sequence.leaves import Rollouts
 
     training = Training(**{"holdout": 0.0} | options)

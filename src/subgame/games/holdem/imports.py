@@ -18,6 +18,7 @@ What a file says and we cannot say is named in `Imported.left_out`.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -32,7 +33,7 @@ from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import NoLimit
 from subgame.games.holdem.sizes import STREETS
-from subgame.games.holdem.spots import endgame
+from subgame.games.holdem.spot_form import SpotForm
 
 FORMATS = (
     "settings of postflop-solver or wasm-postflop (JSON), commands of TexasSolver, or a script or "
@@ -40,6 +41,7 @@ FORMATS = (
 )
 SEATS = ("oop", "ip")
 _JSON_STREETS = ("Flop", "Turn", "River")
+_PIO_SIZES = {"bet": "BetSize", "raise": "RaiseSize", "donk": "DonkBetSize"}
 _SILENT = re.compile(
     r"(build_tree|start_solve|go|clear_lines|end|estimate_.*|set_thread.*|set_accuracy|"
     r"set_max_iteration|set_print_interval|set_use_isomorphism|set_dump_rounds|dump_.*|set_iso.*|"
@@ -64,14 +66,16 @@ class Imported:
             if key not in self.said:
                 raise SubgameError(f"The {self.program} file does not give the {key} of the spot.")
         said = self.said
-        return endgame(
+        return SpotForm(
             said["board"],
-            read_chips(said["pot"], "pot"),
-            read_chips(said["stack"], "stack"),
-            (said.get("oop", "random"), said.get("ip", "random")),
+            said["pot"],
+            said["stack"],
+            said.get("oop", "random"),
+            said.get("ip", "random"),
             said.get("bets", "none"),
-            rake=(float(said.get("rake", "0")), float(said.get("rake_cap", "inf"))),
-        )
+            rake=said.get("rake", 0.0),
+            rake_cap=said.get("rake_cap", math.inf),
+        ).game()
 
 
 def read_file(path: str | PathLike[str]) -> Imported:
@@ -470,6 +474,12 @@ class _PioSettings(_Reader):
         for key in (*asked, "UseUnifiedBetAfterRaise", "ICM.Enabled"):
             if found.get(key, "") not in ("", "False"):
                 made.left_out.append(f"The setting #{key}# was left out.")
+        known = (*_PIO_SIZES.values(), "AddAllin")
+        for key, value in found.items():
+            street, _, name = key.partition(".")
+            if re.fullmatch(r"(Flop|Turn|River)Config(IP)?", street) and name not in known:
+                if value not in ("", "False"):
+                    made.left_out.append(f"The setting #{key}# was left out.")
         if found.get("AddAllinOnlyIfLessThanThisTimesThePot", "").isdecimal():
             made.left_out.append(
                 "All-in is added wherever AddAllin is set, however large it is; write "
@@ -478,10 +488,9 @@ class _PioSettings(_Reader):
         return made
 
     def _street(self, found: Mapping[str, str], seat: str, street: str, config: str) -> None:
-        kinds = {"bet": "BetSize", "raise": "RaiseSize", "donk": "DonkBetSize"}
         if not any(key.startswith(f"{config}.") for key in found):
             return
-        for kind, key in kinds.items():
+        for kind, key in _PIO_SIZES.items():
             text = found.get(f"{config}.{key}", "")
             sizes = self.size_list(f"#{config}.{key}#", text, raises=kind == "raise")
             if kind == "donk" and not sizes:
