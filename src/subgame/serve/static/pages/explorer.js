@@ -20,6 +20,8 @@ import { Grid, colours, css, ramp, inkOn } from "../lib/grid.js";
 import { Curve } from "../lib/curve.js";
 import { Card, Cards, Deck, SIGN, classOf, handsOf } from "../lib/cards.js";
 
+import { Drill } from "./drill.js";
+
 export const SEATS = ["OOP", "IP"];
 const VIEWS = [
   ["strategy", "Strategy"],
@@ -219,6 +221,7 @@ export function Explorer({ job }) {
           </div>`
         : null
     }
+    ${here.kind === "decision" ? html`<${Drill} key=${`drill ${here.line}`} here=${here} seat=${SEATS[here.player]} />` : null}
     ${here.kind === "decision" ? html`<${LockBox} job=${job} here=${here} />` : null}
   </div>`;
 }
