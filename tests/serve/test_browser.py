@@ -325,6 +325,15 @@ def test_a_decision_fits_the_window_and_a_file_is_opened_by_its_path(
         assert box["y"] < 340
         assert box["y"] + box["height"] <= high
         assert page.locator(".explorer").evaluate("each => each.clientWidth") > 0.85 * wide
+    page.locator("summary", has_text="Made hands and draws").click()
+    page.get_by_role("button", name="top pair", exact=True).click()  # a queen on Qs Jh 2h 8d 3c
+    address(page, "made=top+pair")
+    hands = page.locator(".combos tbody tr")
+    expect(hands.first).to_be_visible()
+    for hand in hands.all():
+        names = [card.get_attribute("aria-label") for card in hand.locator(".card").all()]
+        assert [name for name in names if "queen" in (name or "")]
+    check(page)
     with page.expect_download() as saved:
         page.get_by_text("Save to a file").click()
     kept = tmp_path / "my river.safetensors"

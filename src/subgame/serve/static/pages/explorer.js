@@ -21,6 +21,7 @@ import { Curve } from "../lib/curve.js";
 import { Card, Cards, Deck, SIGN, classOf, handsOf } from "../lib/cards.js";
 
 import { Drill } from "./drill.js";
+import { Makeup, filtered } from "./makeup.js";
 
 export const SEATS = ["OOP", "IP"];
 const VIEWS = [
@@ -384,8 +385,12 @@ function NextCard({ job, here }) {
   </section>`;
 }
 
-function Decision({ job, here, shades, against, old }) {
+function Decision({ job, here: whole_range, shades, against, old }) {
   const query = route.value.query;
+  const here = useMemo(
+    () => filtered(whole_range),
+    [whole_range, query.get("made"), query.get("draws")],
+  );
   const view = query.get("view") || "strategy",
     picked = query.get("hand"),
     bars = query.get("bars"),
@@ -484,6 +489,7 @@ function Decision({ job, here, shades, against, old }) {
       ${oldCells ? html`<${Difference} job=${job} against=${against} here=${here} picked=${picked} pick=${pick} />` : null}
       <${Combos} here=${here} found=${found} picked=${picked} shades=${shades} />
     </div>
+    <${Makeup} here=${whole_range} shades=${shades} />
     <${Spread} here=${here} />`;
 }
 
