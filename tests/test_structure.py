@@ -35,8 +35,9 @@ def test_files_are_short(structure: Structure) -> None:
 
 
 def test_no_module_imports_one_that_imports_it(structure: Structure) -> None:
-    """Also not through an import inside a function."""
+    """Also not through an import inside a function, or for type checkers."""
     assert not structure.circles()
+    assert not structure.circles(for_types=True)
 
 
 def test_types_show_the_kinds_of_trees_and_engines(structure: Structure) -> None:

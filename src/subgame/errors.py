@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from numbers import Real
@@ -84,6 +84,30 @@ class ArgumentError(SubgameError):
     @property
     def on_command_line(self) -> str:
         return f"{self.option} {self.wants}"
+
+
+class FieldError(SubgameError):
+    """Something is wrong with some fields of a form; `fields` has a sentence for each of them.
+
+    >>> error = FieldError({"pot": "The pot is missing.", "oop": SubgameError("It is empty.")})
+    >>> str(error), error.fields["oop"]
+    ('The pot is missing. It is empty.', 'It is empty.')
+    """
+
+    def __init__(self, problems: Mapping[str, SubgameError | str]) -> None:
+        super().__init__(problems)
+        self.fields = {
+            name: what if isinstance(what, str) else what.sentence
+            for name, what in problems.items()
+        }
+
+    def __str__(self) -> str:
+        problems = [*self.args[0].values()]
+        return str(problems[0]) if len(problems) == 1 else self.sentence
+
+    @property
+    def sentence(self) -> str:
+        return " ".join(self.fields.values())
 
 
 class TextError(SubgameError):

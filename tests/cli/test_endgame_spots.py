@@ -79,11 +79,11 @@ def test_a_file_of_another_program(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ("--rake much", "--rake must be a share of the pot such as 5%, not 'much'"),
-        ("--rake 200%", "--rake must be below 100% of the pot"),
-        ("--rake-cap -3", "--rake-cap must be a number of chips"),
-        ("--dead Qs", "The card Qs is given twice"),
-        ("--add-line b50", "--add-line: In the bet sizes 'add b50', at 'b50'"),
+        ("--rake much", "--rake: The rake must be a share of the pot from 0 to below 1"),
+        ("--rake 200%", "such as 5% or 0.05, not '200%'"),
+        ("--rake=5% --rake-cap=-3", "--rake-cap: The cap of the rake must be a number of chips"),
+        ("--dead Qs", "--dead: The dead card Qs is on the board"),
+        ("--add-line b50", "--add-line: 'b50' is no line; write it as c r50 c / r120"),
         ("--add-line f", "The line 'f' cannot be added"),
         ("--remove-line r7", "The line 'r7' cannot be removed"),
         ("--lock AA=call", "--lock: The lock 'AA=call' cannot be read"),

@@ -12,9 +12,10 @@ import subgame as sg
 from subgame.cli import preflop as command
 from subgame.errors import SubgameError
 from subgame.games.holdem.cards import DECK
+from subgame.spots.classes import preflop
 from subgame.spots.decisions import class_names
 from subgame.spots.preflop import PreflopSolution, preflop_game, solve_preflop
-from subgame.spots.pushfold import preflop, push_fold
+from subgame.spots.pushfold import push_fold
 
 NAMES = class_names(DECK)
 
@@ -37,37 +38,21 @@ def test_push_or_fold_is_one_of_its_trees() -> None:
 
 
 def test_the_value_is_that_of_all_pairs_of_hands(found: PreflopSolution) -> None:
-    """The hand by hand: every line with its chance and what it pays."""
-    table, total, value = preflop(), 0.0, 0.0
+    """Hand by hand of the small blind: every line with its chance and what it pays."""
+    table, value = preflop(), 0.0
     charts = {line: found.decision(line).probs for line in found.lines()}
-    root, limped, opened = charts[""], charts["call 0.5"], charts["raise to 2.5"]
-    for i in range(0, 169, 7):
-        for j in range(169):
-            met, even = (
-                table.pairs[i, j],
-                2 * table.equity[i, j] - 1,
-            )  # the small blind's hand first
-            pay = root[i, 0] * -0.5
-            behind = charts["call 0.5, bet 2.5"][i]
-            jammed = charts["call 0.5, bet 2.5, all-in 20"][j]
-            against = jammed[0] * 2.5 + jammed[1] * 20 * even
-            raised = behind @ [-1, 2.5 * even, against]
-            pay += root[i, 1] * (limped[j] @ [even, raised])
-            faced = charts["raise to 2.5, all-in 20"][i]
-            pay += root[i, 2] * (opened[j] @ [1, 2.5 * even, faced @ [-2.5, 20 * even]])
-            total, value = total + met, value + met * pay
-    mean = np.array([found_value(found, i) for i in range(0, 169, 7)])
-    weights = table.pairs[::7].sum(1)
-    assert value / total == pytest.approx(float(mean @ weights / weights.sum()), abs=1e-9)
-
-
-def found_value(found: PreflopSolution, i: int) -> float:
-    """What the small blind wins with a class of hands, by the solver's own recursion."""
-    from subgame.spots.preflop import _Cfr
-
-    run = _Cfr(found.nodes[0], list(found.nodes))
-    each = run.values(1, list(found.probs))
-    return float(each[i] / run.share[i].sum())
+    root, limped, opened = charts[""], charts["call 0.5"].T, charts["raise to 2.5"].T
+    jammed = charts["call 0.5, bet 2.5, all-in 20"].T
+    for i in range(169):
+        even = 2 * table.equity[i] - 1
+        behind, faced = charts["call 0.5, bet 2.5"][i], charts["raise to 2.5, all-in 20"][i]
+        against = jammed[0] * 2.5 + jammed[1] * 20 * even
+        raised = behind[0] * -1 + behind[1] * 2.5 * even + behind[2] * against
+        pay = root[i, 0] * -0.5 + root[i, 1] * (limped[0] * even + limped[1] * raised)
+        answer = faced[0] * -2.5 + faced[1] * 20 * even
+        pay += root[i, 2] * (opened[0] + opened[1] * 2.5 * even + opened[2] * answer)
+        value += table.pairs[i] @ pay
+    assert value / table.pairs.sum() == pytest.approx(found.value, abs=1e-9)
 
 
 def test_a_decision_by_classes(found: PreflopSolution) -> None:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -89,12 +91,20 @@ def test_metadata_of_another_form(name: str, every: dict[str, Target]) -> None:
 
 
 @pytest.mark.fuzz
-def test_a_million_inputs(each: Target, every: dict[str, Target]) -> None:
-    """The cheaper a reader, the more inputs; as many as `SUBGAME_FUZZ` says over all readers."""
+def test_a_million_inputs(
+    each: Target, every: dict[str, Target], record_property: Callable[[str, object], None]
+) -> None:
+    """The cheaper a reader, the more inputs; as many as `SUBGAME_FUZZ` says over all readers.
+
+    ``--junitxml`` keeps how many there were and the slowest.
+    """
     share = each.cost**-0.5 / sum(one.cost**-0.5 for one in every.values())
+    inputs = math.ceil(TOTAL * share)
     slowest = 0.0, b""
-    for given in itertools.islice(targets.inputs(each, 1), round(TOTAL * share)):
+    for given in itertools.islice(targets.inputs(each, 1), inputs):
         began = time.process_time()
         attempt(each, given)
         slowest = max(slowest, (time.process_time() - began, repr(given)[:500].encode()))
+    record_property("inputs", inputs)
+    record_property("slowest_s", round(slowest[0], 3))
     assert slowest[0] < 1, slowest

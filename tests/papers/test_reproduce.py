@@ -26,7 +26,7 @@ from subgame.papers.burch2014 import AT, Point, Resolving, doubling, slope
 from subgame.papers.report import Found, figure, panel, row
 from subgame.refine.verbs.decompose import compact
 from subgame.solve.evaluate import expected_value
-from subgame.solve.lp import constraints
+from subgame.solve.program import constraints
 from subgame.tree.sequence.tree import sequence_tree
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from subgame.games.holdem import hunl
 from subgame.play import AgentError, Event, Uniform, match
+from subgame.play.agent import Policy
+from subgame.play.lbr import LocalBestResponse
 from subgame.play.log import read_log
 from subgame.play.protocols.follow import Follower
 
@@ -67,6 +70,30 @@ def test_other_methods_and_answers_that_are_no_actions() -> None:
     says = "The agent 'Wordless' answered None in hand 0, decision 1; an action is a text"
     with pytest.raises(AgentError, match=says):
         match("hunl", ["call", Wordless()], hands=1)
+
+
+class Secretive(Uniform):
+    name = "mine"
+
+    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
+        raise ZeroDivisionError("division by zero")
+
+    def act(self, infoset: str, legal: Sequence[str]) -> str:
+        return legal[-1]
+
+
+@pytest.mark.parametrize(
+    ("game", "agents"),
+    [
+        (hunl(), [LocalBestResponse(hunl(), Secretive()), Secretive()]),
+        ("leduc", [Secretive(), "call"]),
+    ],
+    ids=["lbr", "aivat"],
+)
+def test_an_agent_that_cannot_say_its_strategy(game: Any, agents: Any) -> None:
+    """Who answers best, or reduces the variance, asks for it; the agent itself is named."""
+    with pytest.raises(AgentError, match="'mine' failed when it was asked for its strategy at '"):
+        match(game, agents, hands=2, aivat=True)
 
 
 def test_several_processes_keep_the_hands_before(tmp_path: Path) -> None:

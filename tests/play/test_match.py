@@ -175,3 +175,11 @@ def test_seeds_differ_and_intervals_are_known() -> None:
     assert len({mixed_seed(a, b, c) for a in range(9) for b in range(9) for c in range(3)}) == 243
     assert list(observations([1, 3, 5, 5], duplicate=True)) == [2, 5]
     assert Estimate.of([1.0]).interval95 == float("inf")
+
+
+def test_the_first_of_a_billion_hands_is_played_at_once() -> None:
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        match("kuhn", ["uniform", "call"], hands=10**15, progress=stop)

@@ -9,20 +9,23 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from subgame.blueprints.follow import FollowedBetting
-from subgame.blueprints.recipe import Recipe
+from subgame.blueprints.recipe import BlueprintRecipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
 from subgame.games.base import CHANCE
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.rules import Betting
 from subgame.play.agent import Agent, Event, Policy
+from subgame.play.aivat import CheckDown, Tally, ValueFunction
 from subgame.play.blueprint_agent import BlueprintAgent
+from subgame.play.blueprint_values import BlueprintValues
 from subgame.play.lbr import LocalBestResponse
-from subgame.play.range_match import RangeMatch, Seats, _Hand, _Place
-from subgame.play.range_values import BlueprintValues
+from subgame.play.range_match import RangeHand, RangeMatch, Seats
+from subgame.refine.ranges.reached import ReachedRanges
 
-RECIPE = Recipe("tiny", "all: 1x / cap 1", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd")
+RECIPE = BlueprintRecipe(
+    "tiny", "all: 1x / cap 1", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd"
+)
 GAME, DECK = RECIPE.game, RECIPE.game.deck
 TURN = DECK.parse("JdTc9dQc")
 TRUNK = [(1, "c"), (0, "c"), (CHANCE, "JdTc9d"), (0, "c"), (1, "c"), (CHANCE, "Qc")]
@@ -63,6 +66,16 @@ def walk(made: StoredBlueprint, betting: Betting, board: tuple[int, ...], both: 
     return total
 
 
+def on_turn(history: str, both: tuple[Floats, Floats]) -> ReachedRanges:
+    """A public state on the turn or the river, after checks before."""
+    here = ReachedRanges.start(GAME)
+    for _, action in TRUNK:
+        here = here.child(action)
+    for action in history.split():
+        here = here.child(action)
+    return here.with_reach(both)
+
+
 def ranges(seed: int) -> tuple[Floats, Floats]:
     rng, free = np.random.default_rng(seed), DECK.compatible(TURN)
     one, two = (rng.random(DECK.num_hands) * free for _ in range(2))
@@ -76,7 +89,7 @@ def test_sums_are_those_of_a_walk_over_every_action(
     made, board = blueprints[1], (*TURN, *DECK.parse("Ac"))
     betting = GAME.start().play(history)
     one, two = ranges(1)
-    found = BlueprintValues(made).sums(FollowedBetting(betting, betting), [board], (one, two))
+    found = BlueprintValues(made).sums(betting, [board], (one, two))
     fits = DECK.disjoint * np.outer(one, two) * DECK.compatible(board)
     fits = fits * DECK.compatible(board)[:, None]
     assert found.reach == pytest.approx(fits.sum(), rel=1e-5)
@@ -84,12 +97,25 @@ def test_sums_are_those_of_a_walk_over_every_action(
 
 
 def test_bets_are_taken_for_known_ones(blueprints: list[StoredBlueprint]) -> None:
-    betting = GAME.start().play("cc/")
+    betting = GAME.start().play("cc/").child("r180")
     values = BlueprintValues(blueprints[0])
-    hand = values.after(FollowedBetting(betting, betting), "r180")
+    hand = values.followed(betting)
     assert str(hand.real) == "cc/r180"
     assert str(hand.waiting) == "cc/r200"
-    assert values.after(hand, "c").waiting is not None
+    assert values.followed(betting.child("c")).waiting is not None
+
+
+@pytest.mark.parametrize("p", [0, 1])
+def test_values_of_hands_have_the_mean_of_the_range(
+    blueprints: list[StoredBlueprint], p: int
+) -> None:
+    """So that `Aivat` may take them too, which asks for one hand at a time."""
+    here = on_turn("c c Ac r200", ranges(3))
+    for values in (BlueprintValues(blueprints[1]), CheckDown()):
+        weight, of_hand = here.reach[p] * here.weight(p), values.here(here, p)
+        held = np.flatnonzero(weight).tolist()
+        mean = sum(weight[s] * of_hand(s) for s in held) / weight.sum()
+        assert values.mean(here) == pytest.approx(mean if p == 0 else -mean, rel=1e-4, abs=1e-3)
 
 
 class Scripted(RangeMatch):
@@ -101,7 +127,7 @@ class Scripted(RangeMatch):
     def _choice(self, often: dict[str, float], random: Random) -> str:
         return self.script.pop(0)
 
-    def _cards(self, place: _Place, random: Random) -> tuple[int, ...]:
+    def _cards(self, here: ReachedRanges, random: Random) -> tuple[int, ...]:
         return self.river
 
 
@@ -114,41 +140,47 @@ def seated(agents: tuple[Agent, Agent]) -> tuple[Agent, Agent]:
 
 
 def ends(
-    match: RangeMatch, agents: tuple[Agent, Agent], line: list[str], place: _Place, both: Floats
+    match: RangeMatch,
+    agents: tuple[Agent, Agent],
+    line: list[str],
+    at: ReachedRanges,
+    both: Floats,
 ) -> Iterator[tuple[list[str], Floats, float]]:
     """All ways to the end: actions and cards, [hand, hand] how likely it is, what is paid."""
-    real, left = place.at.real, [card for card in range(DECK.size) if card not in place.board]
-    some = both * DECK.compatible(place.board) * DECK.compatible(place.board)[:, None]
+    real, left = at.betting, [card for card in range(DECK.size) if card not in at.board]
+    some = both * DECK.compatible(at.board) * DECK.compatible(at.board)[:, None]
     if real.is_over:
-        rivers = [(card,) for card in left] if real.is_showdown and len(place.board) == 4 else [()]
-        paid = [float((some * pay(real, (*place.board, *cards))).sum()) for cards in rivers]
+        rivers = [(card,) for card in left] if real.is_showdown and len(at.board) == 4 else [()]
+        paid = [float((some * pay(real, (*at.board, *cards))).sum()) for cards in rivers]
         yield line, some, sum(paid) / (len(left) - 4 if len(rivers) > 1 else 1)
         return
-    if not place.ready:
+    if at.player == CHANCE:
         for card in left:
-            there, name = match._next(place, (card,)), DECK.name((card,))
+            name = DECK.name((card,))
+            there = at.child(name)
             yield from ends(match, agents, [*line, name], there, some / (len(left) - 4))
         return
-    p, betting = place.at.real.player, GAME.start().play("cc/cc/")
+    p, betting = at.player, GAME.start().play("cc/cc/")
     for agent in seated(agents):
         here = betting
         for move in line:
             agent.observe(Event(CHANCE if move[0] not in "fcr" else here.player, move))
             here = here.child(move) if move[0] in "fcr" else here
-    policy = match._policy(agents[p], place)
+    policy = match._policy(agents[p], at)
     for (action, (child, _)), row in zip(
-        match._children(place, policy).items(), policy.probabilities.T, strict=True
+        match._children(at, policy).items(), policy.probabilities.T, strict=True
     ):
         some = both * (row[:, None] if p == 0 else row)
         if some.any():
             yield from ends(match, agents, [*line, action], child, some)
 
 
-@pytest.mark.parametrize("responds", [False, True])
-def test_no_bias(blueprints: list[StoredBlueprint], responds: bool) -> None:
+@pytest.mark.parametrize(("responds", "checked"), [(False, False), (True, False), (False, True)])
+def test_no_bias(blueprints: list[StoredBlueprint], responds: bool, checked: bool) -> None:
     """Summed over every public path from a turn on, it is exactly what two strategies win.
 
-    The value function is that of a third strategy. The second player may be a local best response.
+    The value function is that of a third strategy, or of checking to the end. The second player may
+    be a local best response.
     """
     first, second, third = blueprints
     how = "deterministic-pseudo-harmonic"  # bets that are taken for others by chance have no path
@@ -158,9 +190,10 @@ def test_no_bias(blueprints: list[StoredBlueprint], responds: bool) -> None:
         BlueprintAgent(GAME, second, how),
         BlueprintAgent(GAME, first, how),
     )
-    match = Scripted(GAME, agents, BlueprintValues(third), boards=(2, 8, 1))
-    betting, both = GAME.start().play("cc/cc/"), ranges(2)
-    place = _Place(FollowedBetting(betting, betting), TURN, both)
+    by_blueprint = BlueprintValues(third, boards=(2, 8, 1))
+    values: ValueFunction = CheckDown() if checked else by_blueprint
+    match, both = Scripted(GAME, agents, values), ranges(2)
+    place = on_turn("", both)
     free = DECK.disjoint * np.outer(*both)
     seatings = [agents] if responds else [agents, turned]
     exact, mean, total = [0.0] * len(seatings), [0.0] * len(seatings), 0.0
@@ -174,9 +207,11 @@ def test_no_bias(blueprints: list[StoredBlueprint], responds: bool) -> None:
         match.river = cards[0] if cards else ()
         match.script = [move for move in text.split() if move[0] in "fcr"]
         hands = match._play(place, Random(1), [seated(each) for each in seatings])
-        often = max(s / h.weight for s, h in zip(shares, hands, strict=False) if h.weight > 0)
+        often = max(
+            s / h.tally.weight for s, h in zip(shares, hands, strict=False) if h.tally.weight > 0
+        )
         total += often
-        mean = [m + often * hand.estimate for m, hand in zip(mean, hands, strict=True)]
+        mean = [m + often * hand.tally.estimate for m, hand in zip(mean, hands, strict=True)]
     assert total == pytest.approx(1)
     assert mean == pytest.approx(exact, rel=1e-4)
 
@@ -191,8 +226,8 @@ def test_no_variance_where_the_agents_play_as_the_values_say(
     """
     made, betting, both = blueprints[1], GAME.start().play("cc/cc/"), ranges(2)
     agents = (BlueprintAgent(GAME, made), BlueprintAgent(GAME, made))
-    match = RangeMatch(GAME, agents, BlueprintValues(made), boards=(2, 8, 1))
-    place = _Place(FollowedBetting(betting, betting), TURN, both)
+    match = RangeMatch(GAME, agents, BlueprintValues(made, boards=(2, 8, 1)))
+    place = on_turn("", both)
     boards = [(*TURN, card) for card in range(DECK.size) if card not in TURN]
     fits = [DECK.disjoint * np.outer(*both) * np.outer(*[DECK.compatible(b)] * 2) for b in boards]
     worth = sum(walk(made, betting, *each) for each in zip(boards, fits, strict=True))
@@ -200,7 +235,7 @@ def test_no_variance_where_the_agents_play_as_the_values_say(
     chips = set()
     for k in range(20):
         (hand,) = match._play(place, Random(k), [seated(agents)])
-        assert hand.estimate == pytest.approx(worth, rel=1e-4, abs=1e-2)
+        assert hand.tally.estimate == pytest.approx(worth, rel=1e-4, abs=1e-2)
         chips.add(hand.chips)
     assert len(chips) > 2
 
@@ -225,14 +260,16 @@ def test_weights_are_those_of_importance_sampling(blueprints: list[StoredBluepri
     """Their mean is how often the agents come where they differ, by a walk before the flop."""
 
     class Weights(RangeMatch):
-        def _play(self, place: _Place, random: Random, seatings: Sequence[Seats]) -> list[_Hand]:
-            found = []
+        def _play(
+            self, here: ReachedRanges, random: Random, seatings: Sequence[Seats]
+        ) -> list[RangeHand]:
+            hands = []
             for seats in seatings:
                 swapped = isinstance(seats[0], Checks)
                 assert isinstance(seats[1], Checks) != swapped
                 won, chips = (-1.0, -3.0) if swapped else (5.0, 2.0)  # to player 0
-                found.append(_Hand(seats, place, won, chips=chips))
-            return found
+                hands.append(RangeHand(seats, here, Tally(won), chips))
+            return hands
 
     made = blueprints[1]
     agents = BlueprintAgent(GAME, made), Checks(GAME, made)

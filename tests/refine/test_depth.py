@@ -24,7 +24,7 @@ from subgame.refine.sequence.subgames import sequence_subgames
 from subgame.refine.subgame import Trunk
 from subgame.refine.verbs.depth import LimitedSolution
 from subgame.solve.evaluate import expected_value
-from subgame.solve.lp import constraints, maximin
+from subgame.solve.program import constraints, maximin
 from subgame.solve.results import Result
 from subgame.solve.solver import Limits
 

@@ -15,9 +15,10 @@ from serving import put, serving
 from starlette.testclient import TestClient
 
 import subgame as sg
+from subgame.errors import FieldError
 from subgame.serve import worker
 from subgame.serve.solutions import opened
-from subgame.serve.spots import FieldError, Spot
+from subgame.serve.spots import Spot
 from subgame.serve.store import Store
 from subgame.spots.compare import Comparison
 from subgame.spots.decisions import Decision
@@ -254,9 +255,9 @@ def test_the_fields_make_the_game_of_the_text() -> None:
     ("field", "change", "words"),
     [
         ("pot", {"pot": 0}, "above 0"),
-        ("stacks.1", {"stacks": [150, 0.5]}, "at least the smallest bet"),
+        ("stacks.1", {"stacks": [150, 0.5]}, "below the smallest bet"),
         ("rake", {"rake": 1.5}, "from 0 to below 1"),
-        ("rake_cap", {"rake_cap": -1}, "0 or more"),
+        ("rake_cap", {"rake_cap": -1}, "at least 0"),
         ("dead", {"dead": "8d"}, "on the board"),
         ("dead", {"dead": "8x"}, "card"),
         ("added", {"added": ["b50"]}, "is no line"),

@@ -16,7 +16,7 @@ from brute_ranges import Brute
 from holdem_games import GAMES
 from subgame.errors import SubgameError
 from subgame.games.holdem import BetSizes, Deck
-from subgame.solve.lp import constraints
+from subgame.solve.program import constraints
 from subgame.spots.endgame import Endgame
 from subgame.spots.off_path import off_path
 from subgame.tree.sequence.tree import sequence_tree

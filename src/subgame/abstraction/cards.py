@@ -19,16 +19,17 @@ import json
 import math
 import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.abstraction.clustering import Clusters, Metric, cluster
-from subgame.abstraction.features import KINDS, features
+from subgame.abstraction.clustering import Clusters, cluster
+from subgame.abstraction.features import features
 from subgame.abstraction.points import Points, points
+from subgame.abstraction.recipe import LOSSLESS, Recipe
 from subgame.errors import (
     ArgumentError,
     SubgameError,
@@ -46,7 +47,6 @@ from subgame.tree.ranges.buckets import Buckets, check_not_merged
 from subgame.tree.ranges.tree import RangeTree
 
 Labels = NDArray[np.int32]
-LOSSLESS = "lossless"
 FORMAT = "subgame-buckets-1"
 WANTED = "a file of buckets"
 PER_CLUSTER = 100
@@ -55,38 +55,6 @@ _FEATURES: dict[tuple[Any, ...], NDArray[np.float32]] = {}
 """The features found last: clusterings into other numbers of buckets need them again."""
 Progress = Callable[[str, float], None]
 """Called with the current step and the share of it that is done."""
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How the hands of a street are put into buckets."""
-
-    features: str = "strength-ochs"
-    """One of `features.KINDS`, or "lossless": every hand for itself, up to suit symmetry."""
-    showdown: int | None = None
-    """Board cards at the showdown that features look ahead to; by default the game's."""
-    metric: Metric = "l2"
-    """Distance between features; see `clustering.cluster`."""
-    textures: int | None = None
-    """Boards are put into so many classes first, by how the features of their hands are
-    distributed; no bucket has hands from boards of two classes."""
-    opponents: int = 8
-    """Clusters of opponents' hands, for OCHS."""
-    bins: int = 50
-    """Bins of equity, for the earth mover's distance."""
-    restarts: int = 1
-    iterations: int = 30
-    sample: int = 1 << 19
-    """Points that centres are found with, at most."""
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.features not in (LOSSLESS, *KINDS):
-            raise did_you_mean("feature", str(self.features), (LOSSLESS, *KINDS))
-        for name in ("textures", "opponents", "bins", "restarts", "iterations", "sample"):
-            value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
-                raise ArgumentError(name, f"must be a whole number of at least 1, not {value}.")
 
 
 @dataclass(frozen=True)
@@ -219,33 +187,16 @@ def _clusters(
     def tell(what: str) -> Callable[[float], None] | None:
         return None if progress is None else lambda done: progress(what, done)
 
-    told = tell("Features")
     key = (where.deck, where.cards, how.features, showdown, how.opponents, how.bins, device)
     if key not in _FEATURES:
         _FEATURES.clear()  # one at a time: they are large
-        _FEATURES[key] = features(
-            where,
-            how.features,
-            showdown,
-            opponents=how.opponents,
-            bins=how.bins,
-            device=device,
-            progress=told,
-        )
-    rows = _FEATURES[key]
-    options: dict[str, Any] = {
-        "metric": how.metric,
-        "restarts": how.restarts,
-        "iterations": how.iterations,
-        "seed": how.seed,
-        "device": device,
-        "progress": tell("Clusters"),
-    }
+        _FEATURES[key] = features(where, how, showdown, device=device, progress=tell("Features"))
+    rows, watch = _FEATURES[key], tell("Clusters")
     if how.textures is None:
-        sample = max(how.sample, PER_CLUSTER * count)
-        found = cluster(rows, count, mass=where.mass, sample=sample, **options)
+        sampled = replace(how, sample=max(how.sample, PER_CLUSTER * count))
+        found = cluster(rows, count, sampled, mass=where.mass, device=device, progress=watch)
     else:
-        found = _by_texture(where, rows, count, how, options)
+        found = _by_texture(where, rows, count, how, device, watch)
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_arrays(
@@ -286,16 +237,19 @@ def read_arrays(path: str | Path, wanted: str) -> dict[str, NDArray[Any]]:
 
 
 def _by_texture(
-    where: Points, rows: NDArray[np.float32], count: int, how: Recipe, options: dict[str, Any]
+    where: Points,
+    rows: NDArray[np.float32],
+    count: int,
+    how: Recipe,
+    device: str | None,
+    progress: Callable[[float], None] | None,
 ) -> Clusters:
     """Clusters within classes of boards, as many in each as it has of the mass."""
     assert how.textures is not None
     board = np.repeat(np.arange(len(where.boards)), np.diff(where.starts()))
+    classes, mass = min(how.textures, count), np.bincount(board, where.mass)
     texture = cluster(
-        _board_rows(where, rows, board),
-        min(how.textures, count),
-        mass=np.bincount(board, where.mass),
-        **{**options, "progress": None},
+        _board_rows(where, rows, board), classes, how, mass=mass, device=device
     ).labels[board]
     share = np.bincount(texture, where.mass) / where.mass.sum()
     labels, centres, far = np.zeros(len(where), np.int32), list[Any](), 0.0
@@ -303,7 +257,8 @@ def _by_texture(
     for k, many in enumerate(np.diff(ends, prepend=0).tolist()):
         here = np.flatnonzero(texture == k)
         sample = max(how.sample * len(here) // len(where), PER_CLUSTER * many)
-        found = cluster(rows[here], many, mass=where.mass[here], sample=sample, **options)
+        sampled, mass = replace(how, sample=sample), where.mass[here]
+        found = cluster(rows[here], many, sampled, mass=mass, device=device, progress=progress)
         labels[here] = found.labels + sum(map(len, centres))
         centres.append(found.centres)
         far += found.distance * where.mass[here].sum()

@@ -11,8 +11,9 @@ distribution of equities, over the cards to come:
 | `strength-ochs` | both: E[HS] and `ochs`; where no cards come any more, all there is to know |
 | `emd` | the distribution of equity in bins; distance = earth mover's |
 | `potential` | the distribution over buckets of the next street, found in the same way |
+| `quantiles` | quantiles of the distribution of equity in whole numbers, as blueprints have them |
 
-The distance of the last two is the earth mover's (Ganzfried & Sandholm 2014).
+The distance of `emd` and `potential` is the earth mover's (Ganzfried & Sandholm 2014).
 
 The showdown is the game's: in flop hold'em it is on the flop, where nothing is to come. With
 ``showdown=5`` hands on a flop have the potential that they have in Texas hold'em.
@@ -30,6 +31,8 @@ from numpy.typing import NDArray
 from subgame.abstraction.arrays import as_host, counts, put, whole
 from subgame.abstraction.clustering import cluster
 from subgame.abstraction.points import Points, keys, points
+from subgame.abstraction.recipe import KINDS, Recipe
+from subgame.abstraction.strength_tables import Tables
 from subgame.engines.arrays import Array, namespace
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.holdem.cards import Deck
@@ -40,11 +43,8 @@ from subgame.games.holdem.isomorphism import canonical_boards, canonicalise, han
 Floats = NDArray[np.float64]
 Single = NDArray[np.float32]
 Ints = NDArray[np.int64]
-KINDS = ("ehs", "ehs2", "ochs", "strength-ochs", "emd", "potential")
 BATCH = {True: 64, False: 1024}
 """Boards whose equities are computed at once: by NumPy, and by PyTorch."""
-SAMPLE = 1 << 19
-"""Points of the next street that its buckets are found with, at most."""
 CELLS = {True: 1 << 21, False: 1 << 26}
 """Numbers that are worked on at once: by NumPy, and by PyTorch."""
 Tell = Callable[[float], None]
@@ -52,11 +52,9 @@ Tell = Callable[[float], None]
 
 def features(
     where: Points,
-    kind: str,
+    how: Recipe,
     showdown: int,
     *,
-    opponents: int = 8,
-    bins: int = 50,
     device: str | None = None,
     progress: Tell | None = None,
 ) -> Single:
@@ -66,19 +64,21 @@ def features(
 
     >>> from subgame.games.holdem.cards import Deck
     >>> flop = points(Deck("9TJQKA", "hs"), 3)
-    >>> features(flop, "ehs", 3).shape, features(flop, "ochs", 4).shape
+    >>> features(flop, Recipe("ehs"), 3).shape, features(flop, Recipe("ochs"), 4).shape
     ((3960, 1), (3960, 8))
     """
+    kind, every = how.features, _every(where.deck)[None]
     if kind not in KINDS:
         raise did_you_mean("feature", str(kind), KINDS)
-    every = _every(where.deck)[None]
+    if kind == "quantiles":
+        return score_quantiles(where, showdown, device)
     if kind in ("ehs", "ehs2"):
         return _means(where, showdown, every, 2 if kind == "ehs2" else 1, device, progress)
     if kind == "emd":
-        return equity_distribution(where, showdown, bins, device, progress)
+        return equity_distribution(where, showdown, how.bins, device, progress)
     if kind == "potential":
-        return potential(where, showdown, bins, device, progress)[0]
-    groups = opponent_groups(where.deck, showdown, opponents)
+        return potential(where, showdown, how.bins, device, progress)[0]
+    groups = opponent_groups(where.deck, showdown, how.opponents)
     if kind == "strength-ochs":
         groups = np.concatenate([every, groups])
     return _means(where, showdown, groups, 1, device, progress)
@@ -89,7 +89,7 @@ def opponent_groups(deck: Deck, showdown: int, count: int = 8) -> Floats:
     """[group, hand] clusters of hands before the flop, by their distributions of equity."""
     start = points(deck, 0)
     found = equity_distribution(start, showdown)
-    labels = cluster(found, min(count, len(start)), mass=start.mass, restarts=10).labels
+    labels = cluster(found, min(count, len(start)), Recipe(restarts=10), mass=start.mass).labels
     inside: NDArray[np.bool_] = labels[start.index[0]] == np.arange(labels.max() + 1)[:, None]
     return inside.astype(np.float64)
 
@@ -138,7 +138,7 @@ def potential(
         return found, 1 - found.sum(1, dtype=np.float64)
     come = points(where.deck, after)
     rows, strength = potential(come, showdown, bins, device, _share(progress, 0, 2))
-    labels = cluster(rows, bins, mass=come.mass, metric="l2", sample=SAMPLE, device=device).labels
+    labels = cluster(rows, bins, mass=come.mass, device=device).labels
     mass = np.bincount(labels, come.mass)
     middle = np.bincount(labels, come.mass * strength) / mass
     rank = np.empty(len(middle), np.int64)
@@ -154,6 +154,19 @@ def potential(
         mean[each.part] = found @ line
         out[each.part] = np.cumsum(found, axis=1)[:, :-1] * np.diff(line)
     return out, mean
+
+
+def score_quantiles(where: Points, showdown: int, device: str | None = None) -> Single:
+    """[point, quantile] the scores of hands over all boards to come; at the showdown the score."""
+    if where.cards == 0:
+        raise SubgameError("Quantiles are features from the flop on; take others before it.")
+    maker = Tables.of(where.deck, showdown, device)
+    rows = list[Single]()
+    for at in range(0, len(where.boards), BATCH[True]):
+        boards, index = (array[at : at + BATCH[True]] for array in (where.boards, where.index))
+        first = np.unique(index[index >= 0], return_index=True)[1]
+        rows.append(as_host(maker.features(boards))[index >= 0][first].astype(np.float32))
+    return np.concatenate(rows)
 
 
 def _every(deck: Deck) -> Floats:

@@ -40,9 +40,10 @@ def head_to_head(
 
     The two have the same bets and the same buckets: two stages of one training.
 
-    >>> from subgame.blueprints.recipe import Recipe
+    >>> from subgame.blueprints.recipe import BlueprintRecipe
     >>> from subgame.blueprints.training import Trainer
-    >>> recipe = Recipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd")
+    >>> cards = {"ranks": "9TJQKA", "suits": "cd"}
+    >>> recipe = BlueprintRecipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, **cards)
     >>> trainer = Trainer(recipe)
     >>> before = StoredBlueprint.of(trainer)
     >>> trainer.advance(10)
@@ -81,8 +82,9 @@ def learned_response(
     neither has seen. It is at most the best response within the abstraction, so this is a lower
     bound of the abstract exploitability.
 
-    >>> from subgame.blueprints.recipe import Recipe
-    >>> recipe = Recipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd")
+    >>> from subgame.blueprints.recipe import BlueprintRecipe
+    >>> cards = {"ranks": "9TJQKA", "suits": "cd"}
+    >>> recipe = BlueprintRecipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, **cards)
     >>> trainer = Trainer(recipe)
     >>> learned_response(StoredBlueprint.of(trainer), trainer, 20).mean > 100
     True

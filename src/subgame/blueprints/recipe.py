@@ -1,6 +1,6 @@
-"""`Recipe`: what a blueprint is trained for and how, from a TOML file.
+"""`BlueprintRecipe`: what a blueprint is trained for and how, from a TOML file.
 
->>> recipe = Recipe.parse('''
+>>> recipe = BlueprintRecipe.parse('''
 ... name = "tiny"
 ... [game]
 ... stack = 600
@@ -29,7 +29,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from subgame.errors import ArgumentError, SubgameError, did_you_mean, read_text
 from subgame.games.holdem.cards import RANKS, SUITS
@@ -39,6 +39,9 @@ from subgame.games.holdem.sizes import STREETS
 from subgame.games.holdem.spots import hunl, nlfh, nlth
 from subgame.solve.limits import MOST
 from subgame.solve.schedule import parse
+
+if TYPE_CHECKING:
+    from subgame.abstraction.recipe import Recipe
 
 WANTED = "a recipe of a blueprint, NAME.toml"
 DEFAULT = Path(__file__).parent.parent / "data" / "hunl-default.toml"
@@ -66,7 +69,7 @@ SECTIONS = {
 
 
 @dataclass(frozen=True)
-class Recipe:
+class BlueprintRecipe:
     """A blueprint's game, buckets and training."""
 
     name: str
@@ -99,10 +102,14 @@ class Recipe:
         if self.method not in METHODS:
             raise did_you_mean("method of training", self.method, METHODS)
         counts = [count for count in self.buckets if count is not None]
-        for name in ("boards", "pairs", "iterations", *(["buckets"] if counts else [])):
-            value = min(counts) if name == "buckets" else getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
-                raise ArgumentError(name, f"must be a whole number of at least 1, not {value}.")
+        numbers = [("buckets", count) for count in counts]
+        numbers += [(name, getattr(self, name)) for name in ("boards", "pairs", "iterations")]
+        for name, value in numbers:
+            whole = isinstance(value, int) and not isinstance(value, bool)
+            if value is not None and not (whole and value >= 1):
+                raise ArgumentError(
+                    name, f"must be a whole number of at least 1, not {value!r:.50}."
+                )
         largest = {"boards": (self.boards, MOST_BOARDS), "pairs": (self.pairs, MOST_BOARDS)}
         largest |= {"buckets": (max(counts, default=1), MOST_BUCKETS)}
         for name, (value, most) in (largest | {"iterations": (self.iterations or 1, MOST)}).items():
@@ -145,12 +152,19 @@ class Recipe:
         return games[self.last](self.stack, *blinds, self.bets, self.ranks, self.suits)
 
     @property
+    def clustering(self) -> Recipe:
+        """How hands are put into buckets."""
+        from subgame.abstraction.recipe import Recipe  # its package loads NumPy
+
+        return Recipe("quantiles", seed=self.seed)
+
+    @property
     def cards(self) -> int:
         """Board cards at the showdown."""
         return BOARD_CARDS[self.game.rules.last_street]
 
     @classmethod
-    def load(cls, path: str | Path) -> Recipe:
+    def load(cls, path: str | Path) -> BlueprintRecipe:
         """The recipe in a file; its name is the file's if it gives none."""
         text = read_text(path, WANTED)
         try:
@@ -159,7 +173,7 @@ class Recipe:
             raise SubgameError(f"{path}: {error.sentence}") from None
 
     @classmethod
-    def parse(cls, text: str, name: str = "blueprint") -> Recipe:
+    def parse(cls, text: str, name: str = "blueprint") -> BlueprintRecipe:
         """A recipe from the text of a TOML file."""
         try:
             given = tomllib.loads(text)
@@ -197,7 +211,7 @@ class Recipe:
         return asdict(self)
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Recipe:
+    def of(cls, given: Mapping[str, Any]) -> BlueprintRecipe:
         """The recipe from plain values."""
         return cls(**{**given, "buckets": tuple(given["buckets"])})
 
@@ -209,7 +223,9 @@ def _bets(part: Mapping[str, Any]) -> str:
     return "; ".join([*clauses, *(f"{names[key]} {part[key]}" for key in names if key in part)])
 
 
-def limited(recipe: Recipe, hours: float | None, iterations: int | None) -> Recipe:
+def limited(
+    recipe: BlueprintRecipe, hours: float | None, iterations: int | None
+) -> BlueprintRecipe:
     """The recipe with another end, if one is given."""
     if hours is None and iterations is None:
         return recipe

@@ -15,9 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.blueprints.cards import CardBuckets
+from subgame.abstraction.card_buckets import CardBuckets
 from subgame.blueprints.recipe import DEFAULT as DEFAULT_RECIPE
-from subgame.blueprints.recipe import Recipe
+from subgame.blueprints.recipe import BlueprintRecipe
 from subgame.errors import SubgameError, read_text, reading
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
@@ -52,9 +52,10 @@ class Place(Protocol):
 class StoredBlueprint:
     """A strategy of a whole hold'em game, for every hand on every board.
 
-    >>> from subgame.blueprints.recipe import Recipe
+    >>> from subgame.blueprints.recipe import BlueprintRecipe
     >>> from subgame.blueprints.training import Trainer
-    >>> recipe = Recipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd")
+    >>> cards = {"ranks": "9TJQKA", "suits": "cd"}
+    >>> recipe = BlueprintRecipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, **cards)
     >>> trainer = Trainer(recipe)
     >>> trainer.advance(3)
     >>> blueprint = StoredBlueprint.of(trainer)
@@ -66,7 +67,7 @@ class StoredBlueprint:
 
     def __init__(
         self,
-        recipe: Recipe,
+        recipe: BlueprintRecipe,
         tree: BettingArrays,
         cards: CardBuckets,
         probabilities: Sequence[NDArray[Any]],
@@ -186,9 +187,10 @@ class StoredBlueprint:
         if head.get("format") != FORMAT:
             raise SubgameError(f"{path or DEFAULT} is not {WANTED}.")
         with reading(path or DEFAULT, WANTED):
-            recipe = Recipe.of(json.loads(head["recipe"]))
+            recipe = BlueprintRecipe.of(json.loads(head["recipe"]))
             tree = BettingArrays.restored({name: np.asarray(arrays[name]) for name in STORED})
-            cards = CardBuckets.of_recipe(recipe.game.deck, recipe.buckets, arrays)
+            deck, how = recipe.game.deck, recipe.clustering
+            cards = CardBuckets.of_recipe(deck, recipe.buckets, how, arrays)
             probabilities = [arrays[f"street {s}"] for s in range(len(recipe.buckets))]
             _check(tree, cards, probabilities)
             made = cls(recipe, tree, cards, probabilities, dict(json.loads(head["card"])))

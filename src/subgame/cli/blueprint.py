@@ -66,7 +66,7 @@ def blueprint_command(
 
     subgame blueprint hunl-default --device cuda --resume --preflop 3000
     """
-    from subgame.blueprints.recipe import DEFAULT, Recipe, limited
+    from subgame.blueprints.recipe import DEFAULT, BlueprintRecipe, limited
 
     place.check()
     check_least("iterations", iterations)
@@ -77,7 +77,7 @@ def blueprint_command(
     for name, given in (("hours", hours), ("minutes", minutes)):
         if given is not None and not 0 < given < math.inf:
             raise SubgameError(f"--{name} must be a number above 0, not {given}.")
-    wanted = Recipe.load(DEFAULT if recipe.name == DEFAULT.stem else recipe)
+    wanted = BlueprintRecipe.load(DEFAULT if recipe.name == DEFAULT.stem else recipe)
     wanted = limited(wanted, hours, iterations)
     file = out or Path(f"{recipe.stem}.safetensors")
     check_saved("--out", file)
@@ -126,7 +126,7 @@ def blueprint_command(
                 seed=wanted.seed,
                 device=device,
                 progress=lambda what, share: meter.update(what, "", share),
-                told=(lambda table, _: table.save(values)) if one else None,
+                watch=(lambda table, _: table.save(values)) if one else None,
                 threads=threads,
                 memory_limit=place.memory_limit,
             )

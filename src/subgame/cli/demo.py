@@ -18,9 +18,10 @@ from rich.text import Text
 from subgame.cli.arguments import JsonOption
 from subgame.cli.common import announce, emit, seconds_text, stdout
 from subgame.cli.console import next_steps, number_text, table
-from subgame.cli.progress import Meter, warm_up
+from subgame.cli.progress import Meter, load_kernels, warm_up
 
 if TYPE_CHECKING:
+    from subgame.refine.verbs.refine import Refinement
     from subgame.tree.public_tree import PublicTree
 
 FULL = ("cfr", "cfr+", "lcfr", "dcfr", "pcfr+", "pdcfr+")
@@ -39,15 +40,15 @@ class Section:
 
 
 def demo_command(json: JsonOption = False) -> None:
-    """Show what subgame does, in about a minute.
+    """Show a poker spot and a safe refinement, in under a minute.
 
-    The demo solves Kuhn and Leduc poker with every schedule and exactly, evaluates strategies, and
-    improves one in its subgames.
+    The demo solves a river of hold'em, improves a rough solution of it safely, and compares the
+    techniques and the solvers on small poker games.
     """
     from subgame.solve.solver import whole_solves
 
     console, began = stdout(), time.perf_counter()
-    announce("The demo takes about 20 seconds, and a minute the first time.")
+    announce("The demo takes about 15 seconds, and a minute the first time.")
     rows: dict[str, Any] = {}
     for number, make in enumerate(SECTIONS, 1):
         with Meter("the demo") as meter, whole_solves():
@@ -63,9 +64,9 @@ def demo_command(json: JsonOption = False) -> None:
     console.print(Text(f"The demo took {seconds_text(took)}."))
     next_steps(
         console,
-        ("subgame games", "list all games"),
-        ("subgame solve leduc --target 1e-6", "solve a game yourself"),
-        ("subgame exploit kuhn uniform", "see where a strategy loses most"),
+        ("subgame endgame --board 'Qs Jh 2h 8d' --pot 100 --stack 300", "solve a turn"),
+        ("subgame play hunl", "play hold'em against the agent"),
+        ("subgame serve", "open the workbench in a browser"),
         ("subgame refine leduc uniform --at 'after round 1'", "improve a strategy in its subgames"),
         ("subgame reproduce", "list the papers' experiments"),
         ("subgame --help", "list all commands"),
@@ -73,6 +74,76 @@ def demo_command(json: JsonOption = False) -> None:
 
 
 # Sections ------------------------------------------------------------------------------------
+BOARD, POT, STACK, BETS = "Qs Jh 2h 8d 3c", 100, 200, "0.5x 1x a"
+RANGES = ("66+,AJ+,KQ,A5s-A2s,JTs,T9s", "22+,A2s+,KTs+,QTs+,JTs,T9s,98s,AT+,KJ+,QJ")
+"""The river of the first two sections, and of the tutorial."""
+BET = "Qs Jh 2h 8d 3c | r50"
+"""Its public state after OOP bets half of the pot."""
+
+
+def river(meter: Meter) -> Section:
+    """A river of hold'em, solved to 0.1 % of the pot, as a grid of hands."""
+    import subgame as sg
+    from subgame.cli.endgame_view import title
+    from subgame.cli.hand_grid import cell_width, draw
+    from subgame.spots.endgame import Endgame
+
+    tree = sg.compile(sg.holdem.endgame(BOARD, POT, STACK, RANGES, BETS))
+    load_kernels(meter, tree, "hs-dcfr")
+    meter.game = "a river"
+    result = sg.solve(tree, "hs-dcfr", target=POT / 1000, progress=meter.step)
+    spot = Endgame.of(result.strategy)
+    decision, console = spot.decision(""), stdout()
+    lost = result.exploitability.mean
+    figures = (
+        f"  OOP wins {spot.ev[0]:.1f} of the pot of {POT} chips with {100 * spot.equity[0]:.0f} % "
+        f"equity, IP {spot.ev[1]:.1f}.\n"
+        f"  {result.iterations} iterations in {seconds_text(result.seconds)}: a best response "
+        f"wins {lost:.2f} chips more, {100 * lost / POT:.2g} % of the pot."
+    )
+    grid = draw(decision, title(decision), console, cell_width(console))
+    row = {"board": BOARD, "ev": list(spot.ev), "equity": list(spot.equity)}
+    row |= {key: result.as_dict()[key] for key in ("iterations", "seconds", "exploitability")}
+    heading = f"A poker spot: a river with a pot of {POT} and {STACK} behind"
+    return Section("river", heading, Group(grid, Text(), Text(figures), Text()), [row])
+
+
+def safely(meter: Meter) -> Section:
+    """A rough solution of that river, solved again after a bet: unsafely and safely."""
+    import subgame as sg
+
+    tree = sg.compile(sg.holdem.endgame(BOARD, POT, STACK, RANGES, BETS), merge=False)
+    rough = sg.solve(tree, "cfr+", iterations=15).strategy
+    gadgets = (sg.Unsafe(), sg.Resolve(), sg.Maxmargin())
+    numbers = ("before", "after", "smallest margin", "time")
+    heading = "The river after 15 iterations, solved again where OOP has bet 50 (% of the pot)"
+    shown = table("technique", *numbers, "safe", numbers=numbers, title=heading)
+    rows: list[dict[str, Any]] = []
+    for number, gadget in enumerate(gadgets):
+        meter.update(f"Refining the river by {gadget.name}", "", number / len(gadgets))
+        row, cells = _refined(sg.refine(tree, rough, at=BET, technique=gadget, iterations=500))
+        rows.append(row)
+        shown.add_row(gadget.name, *cells, Text("yes" if gadget.is_safe else "no", style="dim"))
+    meaning = (
+        "  Unsafe solving trusts the range that the rough solution bets; a best response comes\n"
+        "  with another. A safe technique is never more exploitable than what it improves.\n"
+    )
+    title = "Safe refinement: the spot is solved again during play"
+    return Section("safely", title, Group(shown, Text(meaning, "dim")), rows)
+
+
+def _refined(result: Refinement) -> tuple[dict[str, Any], list[str]]:
+    """What a refinement changed, as a row for ``--json`` and as cells of a table."""
+    measured = {
+        "exploitability_before": result.before.mean,
+        "exploitability_after": result.after.mean,
+        "margin": result.margin,
+    }
+    cells = [f"{value:.4f}" for value in measured.values()]
+    row = {"technique": result.technique.name, **measured, "seconds": result.seconds}
+    return row, [*cells, seconds_text(result.seconds)]
+
+
 def schedules(meter: Meter) -> Section:
     """Every schedule on Kuhn and Leduc, and the linear program."""
     import subgame as sg
@@ -109,32 +180,6 @@ def schedules(meter: Meter) -> Section:
     return Section("schedules", title, Group(*parts), rows)
 
 
-def evaluation(meter: Meter) -> Section:
-    """The exploitability of several strategies, from uniform to exact."""
-    import subgame as sg
-
-    tree = sg.compile(sg.games.load("leduc"))
-    candidates = {
-        "uniform": sg.Strategy.uniform(tree),
-        "random": sg.Strategy.random(tree),
-        **{
-            f"cfr+, {count:,} iterations": sg.solve(tree, "cfr+", iterations=count).strategy
-            for count in (10, 100, 1000, 10000)
-        },
-        "linear program": sg.solve_lp(tree).strategy,
-    }
-    numbers = ("exploitability", "against player 0", "against player 1")
-    shown = table("strategy", *numbers, numbers=numbers, title="Leduc: what a best response wins")
-    rows = []
-    for name, strategy in candidates.items():
-        gap = sg.exploitability(tree, strategy)
-        lost = {"exploitability": gap.mean, "exploitability_per_seat": list(gap.per_seat)}
-        rows.append({"game": tree.game_name, "strategy": name, **lost})
-        shown.add_row(name, f"{max(gap.mean, 0.0):.2g}", *map(number_text, gap.per_seat))
-    title = "Evaluating: a best response gives the exact exploitability"
-    return Section("judging", title, shown, rows)
-
-
 ROUGH = 30
 """Iterations of the blueprint whose subgames are refined."""
 
@@ -157,16 +202,10 @@ def techniques(meter: Meter) -> Section:
         name = gadget.name + (" (refined)" if gadget.refined else "")
         meter.update(f"Refining leduc by {name}", "", number / len(gadgets))
         found = sg.refine(tree, rough, at=subgames, technique=gadget, schedule="pdcfr+")
-        measured = {
-            "exploitability_before": found.before.mean,
-            "exploitability_after": found.after.mean,
-            "margin": found.margin,
-        }
-        row = {"game": tree.game_name, "technique": name, **measured, "seconds": found.seconds}
-        rows.append(row)
-        told = "in the limit" if gadget.refined else "yes" if gadget.is_safe else "no"
-        cells = [f"{value:.4f}" for value in measured.values()]
-        shown.add_row(name, *cells, seconds_text(found.seconds), Text(told, style="dim"))
+        row, cells = _refined(found)
+        rows.append(row | {"game": tree.game_name, "technique": name})
+        safety = "in the limit" if gadget.refined else "yes" if gadget.is_safe else "no"
+        shown.add_row(name, *cells, Text(safety, style="dim"))
     meaning = (
         "  Before and after: exploitability. Safe: a best response wins no more than before.\n"
         "  Margin: how much less the opponent can win at a root infoset than before."
@@ -175,7 +214,7 @@ def techniques(meter: Meter) -> Section:
     return Section("techniques", title, Group(shown, Text(meaning, "dim")), rows)
 
 
-SECTIONS: list[Callable[[Meter], Section]] = [schedules, evaluation, techniques]
+SECTIONS: list[Callable[[Meter], Section]] = [river, safely, techniques, schedules]
 
 
 def _title(tree: PublicTree) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rich.console import Console
 from rich.table import Table
@@ -27,10 +27,13 @@ from subgame.cli.progress import Meter
 from subgame.refine.report import compared
 
 if TYPE_CHECKING:
-    from subgame.cli.limit import Limit
+    from subgame.refine.continuations import Continuations
+    from subgame.refine.limit import Evaluator
     from subgame.refine.sequence.limit import DepthLimited
+    from subgame.refine.subgame import Subgame
     from subgame.refine.verbs.depth import LimitedSolution
     from subgame.solve.evaluate import Exploitability
+    from subgame.tree.public_tree import PublicTree
     from subgame.tree.strategy import Strategy
 
 OFFERED = ("--at", "--continuations", "--count")
@@ -48,11 +51,30 @@ def sequence_limit(solved: LimitedSolution) -> DepthLimited:
     return solved.limited
 
 
+class Limited(Protocol):
+    """A depth limit and the continuations at it: `subgame.cli.limit.Limit`."""
+
+    @property
+    def tree(self) -> PublicTree: ...
+    @property
+    def blueprint(self) -> Strategy: ...
+    @property
+    def subgames(self) -> Sequence[Subgame]: ...
+    @property
+    def values(self) -> Mapping[int, Evaluator]: ...
+    @property
+    def offered(self) -> Mapping[int, Continuations]: ...
+    @property
+    def at(self) -> Sequence[str]: ...
+    @property
+    def players(self) -> tuple[int, ...]: ...
+
+
 @dataclass(frozen=True)
 class Found:
     """A depth-limited solution and its exploitability in the whole game."""
 
-    limit: Limit
+    limit: Limited
     solved: Sequence[LimitedSolution]
     strategy: Strategy
     before: Exploitability
@@ -64,7 +86,7 @@ class Found:
     @classmethod
     def of(
         cls,
-        limit: Limit,
+        limit: Limited,
         solved: Sequence[LimitedSolution],
         best_below: bool,
         meter: Meter,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from rich.console import Console
 from rich.table import Table
@@ -30,9 +30,6 @@ from subgame.errors import SubgameError
 from subgame.refine.report import kept_text
 
 if TYPE_CHECKING:
-    from subgame.cli.limit import LimitOutput
-    from subgame.cli.limit_view import Found
-    from subgame.cli.refine import RefineOutput
     from subgame.refine.verbs.refine import Part, Refinement
     from subgame.solve.evaluate import Exploitability
     from subgame.tree.strategy import Strategy
@@ -277,9 +274,27 @@ def _frequencies(found: Refinement, rough: Strategy) -> Table:
     return shown
 
 
-def not_saved(
-    output: LimitOutput | RefineOutput, what: str, found: Found | Refinement
-) -> SubgameError | None:
+class Written(Protocol):
+    """Options of what a command writes."""
+
+    @property
+    def out(self) -> Path | None: ...
+    @property
+    def allow_worse(self) -> bool: ...
+
+
+class Improvement(Protocol):
+    """A strategy made from another, which it may make worse."""
+
+    @property
+    def before(self) -> Exploitability: ...
+    @property
+    def after(self) -> Exploitability: ...
+    @property
+    def is_worse(self) -> bool: ...
+
+
+def not_saved(output: Written, what: str, found: Improvement) -> SubgameError | None:
     """The error for a strategy that is worse than the one before, and so is not saved."""
     if output.out is None or output.allow_worse or not found.is_worse:
         return None

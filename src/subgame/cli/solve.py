@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from subgame.cli.arguments import GameArgument, completing, opt
+from subgame.cli.checks import check_apart, check_writable
 from subgame.cli.common import (
     STOPPED,
     emit,
@@ -29,6 +30,7 @@ from subgame.cli.grouping import grouped
 from subgame.cli.line import PLACE, Line
 from subgame.cli.options import Place, Plotted, SeedOption, Stop, check_exact
 from subgame.cli.progress import compiled, warm_up
+from subgame.errors import SubgameError
 from subgame.solve.schedule import NAMED, parse
 
 if TYPE_CHECKING:
@@ -68,6 +70,11 @@ def solve_command(
     ),
     stop: Stop,
     saving: Saving,
+    certificate: Path | None = opt(
+        None,
+        "FILE",
+        "With --schedule lp: solve in exact fractions and save what proves the equilibrium.",
+    ),
     seed: SeedOption = 0,
     place: Place,
     output: Plotted,
@@ -93,11 +100,15 @@ def solve_command(
     subgame solve 'liars-dice(faces=5)' --device cuda
 
     subgame solve leduc --schedule lp --json
+
+    subgame solve leduc --schedule lp --certificate leduc.json
     """
     exact = schedule.strip().lower() == "lp"
     if exact:
         rest = {"plot": output.plot, "seed": seed or None}
         check_exact(vars(stop) | vars(saving) | rest)
+    elif certificate is not None:
+        raise SubgameError("--certificate needs --schedule lp; CFR is never exact.")
     else:
         from subgame.solve.limits import Limits, check_seed
 
@@ -105,6 +116,8 @@ def solve_command(
         Limits(**vars(stop))
         check_seed(seed)
     output.check(saving.checkpoint, saving.resume)
+    check_writable("--certificate", certificate)
+    check_apart(("--certificate", certificate), ("--out", output.out))
     place.check()
 
     import subgame as sg
@@ -113,7 +126,7 @@ def solve_command(
         warm_up(meter, "lp" if exact else schedule, place.device)
         meter.update(f"Solving {meter.game}")
         if exact:
-            result = sg.solve_lp(tree, device=place.device)
+            result = sg.solve_lp(tree, exact=certificate is not None, device=place.device)
         else:
             result = sg.solve(
                 tree,
@@ -124,7 +137,10 @@ def solve_command(
                 **vars(stop),
                 **vars(saving),
             )
-    failure = save_files((output.out, result.strategy.save), (output.plot, output.drawing(result)))
+    files = [(output.out, result.strategy.save), (output.plot, output.drawing(result))]
+    if result.certificate:
+        files.append((certificate, result.certificate.save))
+    failure = save_files(*files)
     out = None if failure else output.out
     if output.json:
         emit(result.as_dict(), out)
@@ -151,6 +167,8 @@ def summary(result: Result) -> Table:
     gap, grid = result.exploitability, Facts()
     add = grid.add
     add("value", number_text(result.value), "what player 0 wins per game against player 1")
+    if result.certificate:
+        add("  exactly", str(result.certificate.value))
     told = "what a best response wins, mean of both seats; 0 in an equilibrium"
     add("exploitability", f"{max(gap.mean, 0.0):.3g}", told)
     for seat, wins in enumerate(gap.per_seat):

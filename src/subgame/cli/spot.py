@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from subgame.cli.arguments import opt
 from subgame.cli.common import announce
-from subgame.errors import SubgameError, read_text
+from subgame.errors import FieldError, SubgameError, read_text
 
 if TYPE_CHECKING:
-    from subgame.games.holdem.chips import Chips
+    from subgame.games.holdem.bets import BetSizes
     from subgame.games.holdem.game import Holdem
     from subgame.spots.locks import Lock
 
@@ -79,36 +79,39 @@ class Spot:
 
     def game(self, file: Path | None) -> Holdem:
         """The spot that the options or a file describe."""
-        import subgame as sg
+        from subgame.games.holdem import libratus
+        from subgame.games.holdem.spot_form import SpotForm
 
         if file is not None:
-            return sg.holdem.libratus.read(file, self._sizes())
+            return libratus.read(file, self._sizes())
         spot = self.filled()
         for key in ("board", "pot", "stack"):
             if getattr(spot, key) is None:
                 raise SubgameError(
                     f"--{key} is missing. Give --board, --pot and --stack, or a file."
                 )
-        sizes = spot._sizes()
-        ranges = [spot._range(seat) for seat in ("oop", "ip")]
-        pot = _chips("pot", spot.pot or "")
-        blind = _chips("min-bet", spot.min_bet or "1", least=True)
-        cap = math.inf if spot.rake_cap is None else float(_chips("rake-cap", spot.rake_cap))
         if spot.rake_cap is not None and spot.rake is None:
             raise SubgameError("--rake-cap needs --rake, the share that it limits.")
-        hint = sizes.hint(float(pot)) if pot > 0 else None
+        oop, ip = (spot._range(seat) for seat in ("oop", "ip"))
+        form = SpotForm(
+            spot.board or "",
+            spot.pot or "",
+            spot.stack or "",
+            oop,
+            ip,
+            BETS if spot.bets is None else spot.bets,
+            spot.add_line or (),
+            spot.remove_line or (),
+            min_bet=spot.min_bet or "1",
+            dead=spot.dead or "",
+            rake=spot.rake or "0",
+            rake_cap=math.inf if spot.rake_cap is None else spot.rake_cap,
+        )
+        game = _with_options(form.game)
+        hint = game.bets.hint(float(game.rules.pot))
         if hint is not None:
             _say(hint)
-        return sg.holdem.endgame(
-            spot.board or "",
-            pot,
-            _stacks(spot.stack or ""),
-            ranges,
-            sizes,
-            big_blind=blind,
-            dead=spot.dead or "",
-            rake=(_share(spot.rake or "0"), cap),
-        )
+        return game
 
     def locks(self) -> tuple[Lock, ...]:
         """The locks that the options give."""
@@ -116,7 +119,10 @@ class Spot:
             return ()
         from subgame.spots.locks import read_locks
 
-        return tuple(_read("--lock", read_locks, self.lock))
+        try:
+            return tuple(read_locks(self.lock))
+        except SubgameError as error:
+            raise SubgameError(f"--lock: {error.sentence}") from None
 
     def filled(self) -> Self:
         """With what a file of another program says where no option is given."""
@@ -124,35 +130,31 @@ class Spot:
             return self
         from subgame.games.holdem.imports import read_file
 
-        found = read_file(self.imported)
-        for sentence in found.left_out:
+        spot = read_file(self.imported)
+        for sentence in spot.left_out:
             _say(sentence)
-        known = {each.name for each in fields(self)}
-        given: dict[str, Any] = {k: v for k, v in found.said.items() if k in known}
-        told = {k: v for k, v in given.items() if getattr(self, k) is None}
-        return replace(self, imported=None, **told)
+        names = {option.name for option in fields(self) if getattr(self, option.name) is None}
+        filled: dict[str, Any] = {k: text for k, text in spot.said.items() if k in names}
+        return replace(self, imported=None, **filled)
 
-    def _sizes(self) -> Any:
+    def _sizes(self) -> BetSizes:
+        """The sizes of a file that has none."""
         from subgame.games.holdem import BetSizes
 
         text = BETS if self.bets is None else self.bets
-        _read("--bets", BetSizes.parse, text, "postflop")
-        for name, verb in (("add_line", "add"), ("remove_line", "remove")):
-            for line in getattr(self, name) or ():
-                text += f"; {verb} {line}"
-                _read(f"--{verb}-line", BetSizes.parse, f"{verb} {line}", "postflop")
-        return BetSizes.parse(text, "postflop")
+        clauses = [f"add {line}" for line in self.add_line or ()]
+        clauses += [f"remove {line}" for line in self.remove_line or ()]
+        try:
+            return BetSizes.parse("; ".join([text, *clauses]), "postflop")
+        except SubgameError as error:
+            raise SubgameError(f"--bets: {error.sentence}") from None
 
     def _range(self, seat: str) -> str:
-        """The text of a range, which can be read."""
-        from subgame.games.holdem import Range
-
-        text = getattr(self, seat)
+        """The text of a range."""
+        text: str | None = getattr(self, seat)
         if text is not None and text.startswith("@"):
             text = read_text(text[1:], "a range")
-        text = "random" if text is None else text
-        _read(f"--{seat}", Range.check, text)
-        return str(text)
+        return "random" if text is None else text
 
 
 @lru_cache(maxsize=256)
@@ -161,43 +163,18 @@ def _say(sentence: str) -> None:
     announce(sentence)
 
 
-def _read(option: str, parse: Callable[..., T], *text: Any) -> T:
-    """The value of an option that has a grammar of its own; errors name the option."""
+OPTIONS = {"stacks.0": "--stack", "stacks.1": "--stack", "added": "--add-line"}
+OPTIONS |= {"removed": "--remove-line"}
+"""The options of fields of a `SpotForm` that have another name."""
+
+
+def _with_options(read: Callable[[], T]) -> T:
+    """What a spot's fields give; errors name the options."""
     try:
-        return parse(*text)
-    except SubgameError as error:
-        raise SubgameError(f"{option}: {error.sentence}") from None
-
-
-def _chips(name: str, text: str, wrong: str = "", *, least: bool = False) -> Chips:
-    from subgame.games.holdem.chips import read_chips
-
-    wrong = wrong or f"--{name} must be a number of chips such as 100 or 6.5, not '{text}'."
-    try:
-        found = read_chips(text.strip(), name)
-    except SubgameError as error:
-        if "at most" in str(error):
-            raise SubgameError(f"--{name}{str(error).removeprefix(f'The {name}')}") from None
-        found = -1
-    if found < 0 or (least and not found):
-        raise SubgameError(wrong)
-    return found
-
-
-def _stacks(text: str) -> tuple[Chips, Chips]:
-    wrong = f"--stack must be chips such as 1000, or two numbers as in 1000/800, not '{text}'."
-    found = [_chips("stack", part, wrong) for part in text.split("/")]
-    if len(found) > 2:
-        raise SubgameError(wrong)
-    return found[0], found[-1]
-
-
-def _share(text: str) -> float:
-    from subgame.games.holdem.sizes import NUMBER, share
-
-    if not NUMBER.fullmatch(text.strip().removesuffix("%").strip()):
-        raise SubgameError(f"--rake must be a share of the pot such as 5%, not '{text}'.")
-    found = share(text.strip().replace(" ", ""))
-    if not found < 1:
-        raise SubgameError(f"--rake must be below 100% of the pot, not '{text}'.")
-    return found
+        return read()
+    except FieldError as error:
+        said = [
+            f"{OPTIONS.get(name, '--' + name.replace('_', '-'))}: {sentence}"
+            for name, sentence in error.fields.items()
+        ]
+        raise SubgameError(" ".join(dict.fromkeys(said))) from None

@@ -8,6 +8,7 @@ leaf (multi-valued states, Brown, Sandholm & Amos 2018, Sec. 4).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple, Protocol
@@ -47,7 +48,8 @@ class Side:
     """One player's rows of a street: ways in, own actions, and choices at the leaves."""
 
     def __init__(self, street: Street, p: int, choices: int) -> None:
-        self.roots, self.rows = len(street.roots), street.rows[p]
+        self.rows = street.rows[p]
+        self.roots = self.rows - sum(map(len, street.actions[p]))
         self.decisions = [
             Decision(parent, first, first + len(names))
             for parent, first, names in zip(
@@ -129,12 +131,32 @@ class GivenLeaves:
         return self.values[p][:, None]
 
 
+class RootHands(Protocol):
+    """The hands of one player where a street begins."""
+
+    @property
+    def slots(self) -> Sequence[object]:
+        """The root infosets."""
+
+    @property
+    def reach(self) -> Floats:
+        """[s] the player's reach at the root."""
+
+
+class HandsTree(Protocol):
+    """What `StreetEngine` reads of a tree."""
+
+    @property
+    def players(self) -> Sequence[RootHands]: ...
+    @property
+    def deals(self) -> float: ...
+
+
 class Hands(Protocol):
     """The hands on which a street is played: what `StreetEngine` needs of a `RangeEngine`."""
 
     @property
-    def tree(self) -> Any:
-        """A tree with ``deals``, and ``slots`` and ``reach`` of both players."""
+    def tree(self) -> HandsTree: ...
 
     def array(self, values: Floats) -> Array:
         """See `contract.Engine.array`."""
@@ -144,6 +166,41 @@ class Hands(Protocol):
 
     def opposing(self, p: int, reach: Array, street: int) -> Array:
         """See `contract.RangeEngine.opposing`."""
+
+
+class _Classes(NamedTuple):
+    """A player's classes of hands."""
+
+    slots: range
+    reach: Floats
+
+
+class _ClassTree(NamedTuple):
+    """A street whose hands are classes."""
+
+    players: tuple[_Classes, _Classes]
+    deals: float = 1.0
+
+
+class ClassHands:
+    """`Hands` before the flop, where hands that differ only by suit play alike."""
+
+    def __init__(self, pairs: Floats) -> None:
+        """`pairs` [class, class] says how often two classes meet."""
+        self.pairs = pairs
+        side = _Classes(range(len(pairs)), np.ones(len(pairs)))
+        self.tree = _ClassTree((side, side))
+
+    def array(self, values: Floats) -> Floats:
+        return np.array(values, np.float64)
+
+    def rates(self, discounts: Floats, begin: int) -> Floats:
+        return discounts
+
+    def opposing(self, p: int, reach: Floats, street: int) -> Floats:
+        """[row, board, class] the pairs of hands that meet, from the opponent's reach."""
+        met: Floats = reach @ self.pairs
+        return met
 
 
 class StreetEngine(EngineBase):
@@ -156,7 +213,8 @@ class StreetEngine(EngineBase):
     def __init__(self, run: Hands, street: Street, leaves: Leaves) -> None:
         if any(ending.showdown for ending in street.endings):
             raise SubgameError("A depth limit lies before the last street.")
-        self.run, self.tree, self.street, self.leaves = run, run.tree, street, leaves
+        self.run, self.street, self.leaves = run, street, leaves
+        self.tree: Any = run.tree  # a `PublicTree`, except for `ClassHands`
         self.sides = tuple(
             Side(street, p, len(leaves) if p == leaves.opponent else 1) for p in (0, 1)
         )

@@ -31,13 +31,13 @@ from subgame.games.holdem.game import Holdem
 from subgame.papers.report import Found, Progress, marks, panel, row
 from subgame.play.agent import Agent
 from subgame.play.blueprint_agent import BlueprintAgent, loaded
+from subgame.play.blueprint_values import BlueprintValues
 from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.hunl.plans import BOTH
 from subgame.play.lbr import LocalBestResponse
 from subgame.play.log import FORMAT
 from subgame.play.match import Estimate
 from subgame.play.range_match import Pair, RangeMatch
-from subgame.play.range_values import BlueprintValues
 from subgame.tree.log import Kind, Log
 
 ITERATIONS, QUICK_ITERATIONS = 100, 20

@@ -40,7 +40,7 @@ from subgame.refine.sequence.decompose import compact_histories
 from subgame.refine.sequence.subgames import SequenceSubgame
 from subgame.refine.subgame import Subgame
 from subgame.solve.evaluate import head_to_head as value_between
-from subgame.solve.lp import Floats, constraints, maximin
+from subgame.solve.program import Floats, constraints, maximin
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits, Run, complete
 from subgame.tree.parts import both

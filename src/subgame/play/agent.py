@@ -163,12 +163,33 @@ ZeroDivisionError: division by zero.
             raise
         what = getattr(call, "__name__", "call")
         where = f"{what} at '{args[0]}'" if args and isinstance(args[0], str) else what
-        said = str(error).strip().rstrip(".")
-        why = said if isinstance(error, SubgameError) else f"{type(error).__name__}: {said}"
-        raise AgentError(
-            f"The agent '{agent.name or type(agent).__name__}' failed in hand {hand}, decision "
-            f"{decision} ({where:.200}): {why.rstrip(': ')}."
-        ) from error
+        place = f"failed in hand {hand}, decision {decision} ({where:.200})"
+        raise _failed(agent, place, error) from error
+
+
+def policy_of(agent: Agent, infosets: Sequence[str], legal: Sequence[str]) -> Policy | None:
+    """The strategy of an agent at information states, if it says it; see `asked`.
+
+    >>> policy_of(Uniform(), ["K"], ())
+    Traceback (most recent call last):
+    subgame.play.agent.AgentError: The agent 'uniform' failed when it was asked for its strategy \
+at 'K': ZeroDivisionError: division by zero.
+    """
+    try:
+        return agent.policy(infosets, legal)
+    except (MemoryError, AgentError):
+        raise
+    except Exception as error:
+        place = "failed when it was asked for its strategy"
+        first = f" at '{infosets[0]:.200}'" if infosets else ""
+        raise _failed(agent, place + first, error) from error
+
+
+def _failed(agent: Agent, place: str, error: Exception) -> AgentError:
+    said = str(error).strip().rstrip(".")
+    why = said if isinstance(error, SubgameError) else f"{type(error).__name__}: {said}"
+    name = agent.name or type(agent).__name__
+    return AgentError(f"The agent '{name}' {place}: {why.rstrip(': ')}.")
 
 
 def decided(agent: Agent, hand: int, decision: int, infoset: str, legal: Sequence[str]) -> str:

@@ -16,14 +16,18 @@ known agent's range. Two things make it unbiased and quiet:
 
 An agent is asked for its `policy` at the public states of the hand. Where it does not know it, the
 hand is counted from there on by the cards that were held.
+
+`Aivat` estimates hands that were played, with one known agent. `subgame.play.range_match` plays
+hands of hold'em between two known agents. Both add up the steps of a hand in a `Tally`, and take
+any `ValueFunction`: `SelfPlay`, `CheckDown`, `subgame.play.blueprint_values.BlueprintValues`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +35,7 @@ from numpy.typing import NDArray
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.holdem.game import Holdem
-from subgame.play.agent import Agent, Event
+from subgame.play.agent import Agent, Event, Policy, policy_of
 from subgame.play.match import Hand
 from subgame.play.strategies import StrategyAgent
 from subgame.refine.reached import Followed, Move, Reached
@@ -51,21 +55,38 @@ KEPT = 100_000
 """Public states whose values are kept."""
 
 
-class ValueFunction(Protocol):
-    """A guess of what a player wins from a public state on."""
+class ValueFunction(ABC):
+    """A guess of what players win from a public state on."""
 
-    @property
-    def whole(self) -> bool:
-        """Whether the values of all infosets of a public state are found at once."""
+    whole = False
+    """Whether the values of all infosets of a public state are found at once."""
 
+    @abstractmethod
     def here(self, reached: Reached, p: int) -> Callable[[int], float]:
         """From player `p`'s infoset to what it wins where somebody acts, in chips."""
 
     def dealt(self, reached: Reached, p: int) -> dict[str, Floats] | None:
-        """The same after every outcome of chance: [s], or None to be asked one by one."""
+        """`here` after every outcome of chance: [s], or None to be asked one by one."""
+        return None
+
+    def mean(self, reached: Reached) -> float:
+        """What player 0 wins on average over both players' ranges, in chips."""
+        weight, value = reached.reach[0] * reached.weight(0), self.here(reached, 0)
+        return weighted_mean((weight[s], value(s)) for s in np.flatnonzero(weight).tolist())
+
+    def mean_after_deal(self, reached: Reached) -> float:
+        """`mean` after one of many deals, all of which are asked for."""
+        return self.mean(reached)
+
+    def knows(self, reached: Reached) -> bool:
+        """Whether the betting so far is that of a strategy behind the values, bet by bet.
+
+        Agents that follow that strategy translate nothing there, which they may do by chance.
+        """
+        return False
 
 
-class SelfPlay:
+class SelfPlay(ValueFunction):
     """The value function of a strategy that both players follow."""
 
     whole = True
@@ -81,16 +102,11 @@ class SelfPlay:
         return reached.dealt_values(self.followed, p)
 
 
-class CheckDown:
+class CheckDown(ValueFunction):
     """The value function that takes both players to check and call to the end: needs no solving."""
-
-    whole = False
 
     def here(self, reached: Reached, p: int) -> Callable[[int], float]:
         return partial(mean_payoff, reached, p)
-
-    def dealt(self, reached: Reached, p: int) -> dict[str, Floats] | None:
-        return None
 
 
 def mean_payoff(reached: Reached, p: int, s: int) -> float:
@@ -98,6 +114,49 @@ def mean_payoff(reached: Reached, p: int, s: int) -> float:
     weight = reached.reach[1 - p] * reached.fitting(p, s)
     total = weight.sum()
     return float(weight @ reached.checked_down(p, s) / total) if total > 0 else 0.0
+
+
+def weighted_mean(weighted: Iterable[tuple[float, float]]) -> float:
+    """The mean of values with weights; 0 if there are none."""
+    pairs = list(weighted)
+    total = sum(weight for weight, _ in pairs)
+    return float(sum(weight * value for weight, value in pairs) / total) if total > 0 else 0.0
+
+
+def range_policy(agent: Agent, here: Reached) -> Policy | None:
+    """[s] what an agent does with each infoset that it may have, 0 with others; None: not known."""
+    p = here.player
+    held = np.flatnonzero(here.reach[p] * here.weight(p) > 0)
+    names = here.names(p)
+    policy = policy_of(agent, [names[s] for s in held.tolist()], here.actions)
+    if policy is None:
+        return None
+    probabilities = np.zeros((len(here.reach[p]), len(policy.actions)))
+    probabilities[held] = policy.probabilities
+    return Policy(policy.actions, probabilities)
+
+
+@dataclass
+class Tally:
+    """The estimate of one hand, step by step."""
+
+    estimate: float = 0.0
+    """What a player wins without luck, in chips."""
+    weight: float = 1.0
+    """How likely what happened is, over how often it is drawn."""
+
+    def correct(self, mean: float, value: float, ratio: float = 1.0) -> None:
+        """Take out the luck of a step: its expectation is 0, whatever the value function is.
+
+        `mean` is the value function's over all that might have followed, `value` that after what
+        did follow; `ratio` is how likely that is over how often it is drawn.
+        """
+        self.estimate += self.weight * (mean - ratio * value)
+        self.weight *= ratio
+
+    def end(self, paid: float) -> None:
+        """The hand is over, or is not followed any further: it pays so much on average."""
+        self.estimate += self.weight * paid
 
 
 @dataclass(eq=False)
@@ -177,9 +236,9 @@ class Aivat:
                 break
             state, seen = state.child(label), seen + 1
         s = node.reached.number(o, _known(state, o))
-        estimate = 0.0
+        tally = Tally()
         if self.values.whole or len(node.reached.reach[o]) <= FEW:
-            estimate = self._first(node, o) - self._mean(node, o, s)
+            tally.correct(self._first(node, o), self._mean(node, o, s))
         for label in path[seen:]:
             player = state.current_player()
             state = state.child(label)
@@ -188,31 +247,31 @@ class Aivat:
                 node = self._child(node, label, None)
             elif player == CHANCE:
                 if node.reached.ways <= WAYS:
-                    estimate += self._mean(node, o, s) - self._outcome(node, label, o, s)
+                    tally.correct(self._mean(node, o, s), self._outcome(node, label, o, s))
                 node = self._child(node, label, None)
             else:
                 mean, after, node = self._over_actions(node, line, seat, s)
                 if node.unknown:
                     break
-                estimate += mean - after
+                tally.correct(mean, after)
             s = node.reached.number(o, _known(state, o))
         if node.unknown:
-            estimate += _after(self.start.game, path).returns()[o]
+            tally.end(_after(self.start.game, path).returns()[o])
         elif node.reached.player == TERMINAL:
-            estimate += self._mean(node, o, s)
+            tally.end(self._mean(node, o, s))
         else:
             raise SubgameError("The hand has not been played to its end.")
-        return -estimate if o == 1 else estimate
+        return -tally.estimate if o == 1 else tally.estimate
 
     # Values, all of them the opponent's -----------------------------------------------------------
     def _mean(self, node: _Node, o: int, s: int) -> float:
         """The mean of the value function over the known agent's range."""
-        found = node.means.get(s)
-        if found is None:
-            found = node.means[s] = self._found(node, o, s)
-        return found
+        mean = node.means.get(s)
+        if mean is None:
+            mean = node.means[s] = self._computed(node, o, s)
+        return mean
 
-    def _found(self, node: _Node, o: int, s: int) -> float:
+    def _computed(self, node: _Node, o: int, s: int) -> float:
         here = node.reached
         if here.is_over or (here.player == CHANCE and here.ways > WAYS):
             return mean_payoff(here, o, s)
@@ -227,8 +286,8 @@ class Aivat:
         """The mean over all that may be dealt to the opponent."""
         if node.first is None:
             weight = node.weight(o) * node.reached.reach[o]
-            values = [self._mean(node, o, s) for s in np.flatnonzero(weight).tolist()]
-            node.first = float(weight[weight > 0] @ values / weight.sum())
+            dealt = np.flatnonzero(weight).tolist()
+            node.first = weighted_mean((weight[s], self._mean(node, o, s)) for s in dealt)
         return node.first
 
     def _outcome(self, node: _Node, name: str, o: int, s: int) -> float:
@@ -255,30 +314,25 @@ class Aivat:
             )
         follow = node.children[taken]
         if s not in node.means_after:
-            total = mean = 0.0
-            for child in node.children.values():
-                below = child.reached.below(o, s)
-                share = float(child.weight(o)[below])
-                total += share
-                mean += share * self._mean(child, o, below) if share > 0 else 0.0
-            node.means_after[s] = mean / total if total > 0 else 0.0
+            children = [(child, child.reached.below(o, s)) for child in node.children.values()]
+            node.means_after[s] = weighted_mean(
+                (child.weight(o)[below], self._mean(child, o, below))
+                for child, below in children
+                if child.weight(o)[below] > 0
+            )
         return node.means_after[s], self._mean(follow, o, follow.reached.below(o, s)), follow
 
     def _ask(self, node: _Node, line: Sequence[Move], seat: int) -> None:
         """The known agent's actions at a public state, with its range after each of them."""
-        agent, here = self.known, node.reached
-        agent.begin(seat, 0)
+        self.known.begin(seat, 0)
         for player, action in line:
-            agent.observe(Event(player, action))
-        names, held = here.names(seat), np.flatnonzero(here.reach[seat]).tolist()
-        policy = agent.policy([names[k] for k in held], here.actions)
+            self.known.observe(Event(player, action))
+        policy = range_policy(self.known, node.reached)
         if policy is None:
             node.unknown = True
             return
-        for k, action in enumerate(policy.actions):
-            share = np.zeros(len(here.reach[seat]))
-            share[held] = policy.probabilities[:, k]
-            if (share[held] > 0).any():
+        for action, share in zip(policy.actions, policy.probabilities.T, strict=True):
+            if (share > 0).any():
                 self._child(node, action, share)
 
     def _child(self, node: _Node, label: str, share: Floats | None) -> _Node:
@@ -310,7 +364,7 @@ def is_known(game: Game, agent: Agent) -> bool:
         agent.observe(Event(player, action))
     held = np.flatnonzero(here.reach[here.player] * here.weight(here.player))[:1]
     names = [here.names(here.player)[s] for s in held.tolist()]
-    return agent.policy(names, here.actions) is not None
+    return policy_of(agent, names, here.actions) is not None
 
 
 def value_function(game: Game, agent: Agent) -> ValueFunction:

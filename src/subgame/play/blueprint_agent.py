@@ -1,11 +1,12 @@
 """`BlueprintAgent`: plays a stored blueprint of hold'em, and translates bets that it does not know.
 
->>> from subgame.blueprints.recipe import Recipe
+>>> from subgame.blueprints.recipe import BlueprintRecipe
 >>> from subgame.blueprints.stored import StoredBlueprint
 >>> from subgame.blueprints.training import Trainer
 >>> from subgame.games.holdem import hunl
 >>> from subgame.play import match
->>> recipe = Recipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd")
+>>> cards = {"ranks": "9TJQKA", "suits": "cd"}
+>>> recipe = BlueprintRecipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, **cards)
 >>> made = StoredBlueprint.of(Trainer(recipe))
 >>> game = hunl(400, bets="all: 0.5x 1x a", ranks="9TJQKA", suits="cd")
 >>> match(game, [BlueprintAgent(game, made), "call"], hands=10).hands

@@ -37,7 +37,7 @@ from subgame.games.holdem.equity import equities
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.sizes import STREETS
-from subgame.play.agent import Agent, Event, Mixed, Policy
+from subgame.play.agent import Agent, Event, Mixed, Policy, policy_of
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Reached
 from subgame.refine.verbs.start import start_of
@@ -132,7 +132,7 @@ class LocalBestResponse(Mixed):
         """[s] how likely the opponent takes an action with each infoset of the range."""
         o = 1 - self.seat
         held, names = np.flatnonzero(here.reach[o]), here.names(o)
-        policy = agent.policy([names[s] for s in held.tolist()], here.actions)
+        policy = policy_of(agent, [names[s] for s in held.tolist()], here.actions)
         out = np.zeros(len(here.reach[o]))
         if policy is None:
             raise SubgameError(

@@ -25,7 +25,7 @@ from subgame.games import load
 from subgame.games.actions import KINDS
 from subgame.games.base import Game
 from subgame.games.holdem.game import Holdem
-from subgame.play.agent import Agent, Always, Event, Uniform
+from subgame.play.agent import Agent, Always, Event, Uniform, policy_of
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.hunl.plans import BOTH, FLOP
@@ -226,7 +226,7 @@ def known_strategy(tree: PublicTree, agent: Agent) -> Strategy | None:
                 continue
             held = np.flatnonzero(cells[:, 0] >= 0)
             names, legal = here.names(p), here.actions
-            policy = agent.policy([names[s] for s in held.tolist()], legal)
+            policy = policy_of(agent, [names[s] for s in held.tolist()], legal)
             if policy is None:
                 return None
             probs[p][cells[held]] = 0.0

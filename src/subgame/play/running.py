@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -202,11 +203,11 @@ def match(
             book = match_log(log, head)
             stack.callback(book.close)
             kept = {hand.number: hand for hand in map(Hand.of, book.records)}
-        left = [number for number in range(hands) if number not in kept]
-        chunks = [left[at : at + CHUNK] for at in range(0, len(left), CHUNK)]
+        before = frozenset(kept)
+        left = (number for number in range(hands) if number not in before)
         failed: Chunk | None = None
         played = (
-            _parallel(executor, task, chunks)
+            _parallel(executor, task, left)
             if executor
             else _serial(replace(task, game=rules, agents=seated), left)
         )
@@ -226,7 +227,7 @@ def match(
     return replace(found, seconds=seconds, log=kept_at, aivat=less)
 
 
-def _serial(task: Task, numbers: Sequence[int]) -> Iterable[Chunk]:
+def _serial(task: Task, numbers: Iterator[int]) -> Iterable[Chunk]:
     """One hand after another; each is in the log before the next one begins."""
     for number in numbers:
         chunk = task.play([number])
@@ -235,16 +236,15 @@ def _serial(task: Task, numbers: Sequence[int]) -> Iterable[Chunk]:
             return
 
 
-def _parallel(executor: Executor, task: Task, chunks: Sequence[Sequence[int]]) -> Iterable[Chunk]:
+def _parallel(executor: Executor, task: Task, numbers: Iterator[int]) -> Iterable[Chunk]:
     """Chunks as they are finished, with a bounded number of them waiting.
 
     After an error no new ones begin; those that are being played are still counted.
     """
     waiting: set[Future[Chunk]] = set()
-    todo = iter(chunks)
     most = IN_FLIGHT * (getattr(executor, "_max_workers", None) or 8)
     while True:
-        while len(waiting) < most and (chunk := next(todo, None)) is not None:
+        while len(waiting) < most and (chunk := list(islice(numbers, CHUNK))):
             waiting.add(executor.submit(task.play, chunk))
         if not waiting:
             return
@@ -253,7 +253,7 @@ def _parallel(executor: Executor, task: Task, chunks: Sequence[Sequence[int]]) -
             played = result_in(future)
             yield played
             if played.error is not None:
-                todo = iter(())
+                numbers = iter(())
                 waiting = {other for other in waiting if not other.cancel()}
 
 

@@ -4,13 +4,14 @@ Brown, Sandholm & Amos 2018, Sec. 4. At every leaf infoset the player picks one 
 the rest of the game, separately at each of them, so K choices at n leaf infosets stand for K^n
 strategies. Here are the ways to make them that need no solving: *bias* the blueprint, or take *all
 pure* strategies, which suffices for an exact solution (Proposition 1). The *self-generative* way
-solves on the way and is `subgame.refine.verbs.depth.self_generated`.
+solves on the way: `self_generation` is its loop, and `subgame.self_generated` the verb.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +70,30 @@ class Continuations:
         if len(titles) != len(given):
             raise SubgameError(f"{len(given)} continuations were given {len(titles)} names.")
         return cls(tree, player, titles, np.stack([each.probs[player] for each in given]))
+
+
+class Grown(Protocol):
+    """Continuations of any kind, which can be counted."""
+
+    def __len__(self) -> int: ...
+
+
+GrownT = TypeVar("GrownT", bound=Grown)
+
+
+def self_generation(first: GrownT, count: int, respond: Callable[[GrownT], GrownT]) -> GrownT:
+    """`count` continuations grown by self-play from the first (2018, Sec. 4).
+
+    `respond` solves with those found so far and adds the opponent's response to that solution.
+    It ends earlier where `respond` adds nothing.
+    """
+    grown = first
+    while len(grown) < count:
+        more = respond(grown)
+        if len(more) <= len(grown):
+            return more
+        grown = more
+    return grown
 
 
 def biased(

@@ -27,7 +27,7 @@ from subgame.engines.arrays import (
 )
 
 if TYPE_CHECKING:
-    from subgame.refine.gadgets import GadgetInputs
+    from subgame.refine.inputs import GadgetInputs
 
 TREMBLE = 1e-6
 """The share of root infosets below which none is said to enter."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, Protocol, TypedDict, TypeVar
 
 from subgame.engines.arrays import Floats
 from subgame.errors import SubgameError
@@ -24,9 +24,25 @@ class LeafValues(NamedTuple):
     error: Floats  # [h, k, m] its standard error; 0 where the value is exact
 
 
-Evaluator = Callable[[Any], LeafValues]
-"""Anything that values the histories of a `refine.sequence.leaves.Leaf`: `exact`,
-`Rollouts(...)`, a `LeafNetwork`, or a function of your own."""
+LeafT_contra = TypeVar("LeafT_contra", contravariant=True)
+ValuesT_co = TypeVar("ValuesT_co", covariant=True)
+
+
+class LeafEvaluator(Protocol[LeafT_contra, ValuesT_co]):
+    """Values at a depth limit: a function of what lies at the limit.
+
+    It is asked for a public state with all its histories (`refine.sequence.leaves.Leaf`), or in
+    whole hold'em for the end of a street (`play.hunl.street.StreetEnd`), and says what is won there
+    by the continuations of the players.
+    """
+
+    def __call__(self, leaf: LeafT_contra, /) -> ValuesT_co:
+        """The values of a leaf."""
+
+
+Evaluator = LeafEvaluator[Any, LeafValues]
+"""Anything that values the histories of a `Leaf`: `exact`, `Rollouts(...)`, a `LeafNetwork`, or a
+function of your own."""
 
 
 class LeafOptions(TypedDict, total=False):

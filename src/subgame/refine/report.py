@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from subgame.show.charts import bars
 from subgame.show.html import Code, Value, beside, block, table, text
@@ -10,7 +11,8 @@ from subgame.show.html import Code, Value, beside, block, table, text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from subgame.refine.verbs.refine import Refinement
+    from subgame.refine.gadgets import Gadget
+    from subgame.refine.subgame import Subgame
     from subgame.solve.evaluate import Exploitability
 
 
@@ -19,6 +21,40 @@ COLUMNS = ("subgame", "player", "infoset", *NUMBERS)
 """Of the account at every root infoset."""
 KEPT_NAMES = 3
 """Subgames that keep the blueprint, named in a sentence."""
+
+
+class AccountPart(Protocol):
+    """One subgame of an account."""
+
+    @property
+    def subgame(self) -> Subgame: ...
+    @property
+    def player(self) -> int: ...
+    @property
+    def rejected(self) -> float | None: ...
+
+
+class Account(Protocol):
+    """What is shown of a refinement, see `subgame.refine.verbs.refine.Refinement`."""
+
+    @property
+    def game(self) -> str: ...
+    @property
+    def technique(self) -> Gadget: ...
+    @property
+    def parts(self) -> Sequence[AccountPart]: ...
+    @property
+    def kept(self) -> Sequence[AccountPart]: ...
+    @property
+    def before(self) -> Exploitability: ...
+    @property
+    def after(self) -> Exploitability: ...
+    @property
+    def bound(self) -> float: ...
+    @property
+    def margin(self) -> float: ...
+
+    def rows(self) -> list[dict[str, Any]]: ...
 
 
 def compared(before: Exploitability, after: Exploitability) -> dict[str, Any]:
@@ -31,7 +67,7 @@ def compared(before: Exploitability, after: Exploitability) -> dict[str, Any]:
     }
 
 
-def as_text(refinement: Refinement, limit: int) -> str:
+def as_text(refinement: Account, limit: int) -> str:
     """The account at every root infoset, and below it what each column means."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
@@ -53,7 +89,7 @@ def as_text(refinement: Refinement, limit: int) -> str:
     )
 
 
-def kept_text(refinement: Refinement) -> str:
+def kept_text(refinement: Account) -> str:
     """Where the blueprint is kept and why; "" if nowhere."""
     kept = refinement.kept
     if not kept:
@@ -85,7 +121,7 @@ SMALLEST = 12
 """Root infosets in the table for notebooks: those with the smallest margins."""
 
 
-def as_html(refinement: Refinement) -> str:
+def as_html(refinement: Account) -> str:
     """The exploitability before and after, the margins, and the smallest of them."""
     rows = sorted(refinement.rows(), key=lambda row: float(row["margin"]))
     seats: list[list[Value]] = [
@@ -109,7 +145,7 @@ NAMED = 24
 """Up to so many root infosets are named in a picture."""
 
 
-def draw(refinement: Refinement, ax: Axes | None = None) -> Axes:
+def draw(refinement: Account, ax: Axes | None = None) -> Axes:
     """Margins as bars, one per root infoset, coloured by sign."""
     if ax is None:
         import matplotlib.pyplot as plt

@@ -50,6 +50,8 @@ class Subgame(Frozen, ABC):
 
     elsewhere: ClassVar[float] = 1.0
     """What a strategy has at the subgame's root infosets, or in padding."""
+    overlaps: ClassVar[bool] = False
+    """Whether other subgames of the same cut may have infosets of the opponent in common."""
 
     @property
     @abstractmethod
@@ -63,6 +65,14 @@ class Subgame(Frozen, ABC):
 
         None if the subgame is the whole tree.
         """
+
+    def serves(self, p: int) -> bool:
+        """Whether player `p` decides anything inside."""
+        return bool(self.tree.players[p].names)
+
+    def under(self, trunk: Trunk) -> Subgame:
+        """The subgame as it is solved below a trunk; of most it says nothing."""
+        return self
 
     def restrict(self, strategy: Strategy, p: int) -> Floats:
         """[q] player `p`'s part of a strategy of the whole game, inside."""

@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from subgame import __version__
-from subgame.errors import SubgameError, printable
+from subgame.errors import FieldError, SubgameError, printable
 from subgame.serve.api_games import games_router
 from subgame.serve.api_jobs import jobs_router
 from subgame.serve.api_play import play_router
@@ -21,7 +21,6 @@ from subgame.serve.api_solutions import solutions_router
 from subgame.serve.guard import App
 from subgame.serve.jobs import FullError
 from subgame.serve.live import live_router
-from subgame.serve.spots import FieldError
 from subgame.serve.store import NotFoundError
 
 NEEDED = (

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from pydantic import Field
 
-from subgame.errors import SubgameError, printable
+from subgame.errors import FieldError, SubgameError, printable
 from subgame.serve import public_trees as trees
 from subgame.serve.api_jobs import Stop, parts
-from subgame.serve.spots import FieldError, Model
+from subgame.serve.spots import Model
 from subgame.serve.store import Row, Store, checked_name
 from subgame.serve.tree_views import around, figures
 from subgame.serve.worker import STRATEGY

@@ -13,13 +13,12 @@ from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse
 from pydantic import Field
 
-from subgame.errors import SubgameError, did_you_mean
+from subgame.errors import FieldError, SubgameError, did_you_mean
 from subgame.serve.jobs import Jobs
 from subgame.serve.settings import LOOPBACK, Settings
 from subgame.serve.spots import (
     RANGE,
     SCHEDULES,
-    FieldError,
     Model,
     Spot,
     quote,

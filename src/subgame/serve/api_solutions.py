@@ -7,10 +7,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request
 from pydantic import Field
 
-from subgame.errors import SubgameError
+from subgame.errors import FieldError, SubgameError
 from subgame.serve.api_jobs import Stop, finished, parts
 from subgame.serve.solutions import Opened, compared_view, opened, place_view, runouts_view
-from subgame.serve.spots import FieldError, Model
+from subgame.serve.spots import Model
 from subgame.serve.store import Row, checked_name
 from subgame.serve.worker import STRATEGY
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import socket
 import threading
 import webbrowser
@@ -16,14 +17,28 @@ from subgame.serve.settings import EVERYWHERE, LOOPBACK, Settings
 from subgame.serve.store import BASE, check_data
 from subgame.tree.one_writer import OnlyWriter
 
+M_ARENA_MAX, ARENAS = -8, 2
+"""The parameter of glibc's `mallopt`, and its value."""
+
 
 def serve(
     settings: Settings, uvicorn: Any, say: Callable[[str], None], *, browser: bool = True
 ) -> None:
     """Listen until Ctrl-C. One server at a time uses the folder of its data."""
     check_data(settings.data)
+    limit_arenas()
     with OnlyWriter(settings.data / BASE, str(settings.data)):
         _serve(settings, uvicorn, say, browser)
+
+
+def limit_arenas() -> None:
+    """Have threads share heaps, if this is glibc.
+
+    It gives up to eight heaps to each core. Requests are answered by many threads, and none of
+    these heaps shrinks: a server of 160 MiB grew to 420 in ten minutes of soak.
+    """
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, ARENAS)
 
 
 def _serve(settings: Settings, uvicorn: Any, say: Callable[[str], None], browser: bool) -> None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from subgame.errors import MemoryLimitError, SubgameError
+from subgame.errors import FieldError, MemoryLimitError, SubgameError
 
 if TYPE_CHECKING:
     from subgame.games.holdem.game import Holdem
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from subgame.spots.flops import Flop
     from subgame.tree.ranges.tree import RangeTree
 
-T = TypeVar("T")
 Street = Literal["flop", "turn", "river"]
 RANGE = 20_000
 """Characters of the longest text of a range."""
@@ -34,14 +33,6 @@ SIZES = 10
 PATIENCE = 5.0
 """Seconds of processor time that counting the nodes of a spot may take."""
 SCHEDULES = ("hs-dcfr", "dcfr", "cfr+", "pcfr+", "pdcfr+", "lcfr", "cfr")
-
-
-class FieldError(SubgameError):
-    """Something is wrong with fields of a form; `fields` says what, by the name of the field."""
-
-    def __init__(self, fields: dict[str, str]) -> None:
-        super().__init__(" ".join(fields.values()))
-        self.fields = fields
 
 
 class Model(BaseModel):
@@ -88,7 +79,7 @@ class Spot(Model):
     dead: str = Field(default="", max_length=120)
 
     def bets(self) -> str:
-        """The sizes as one text."""
+        """The sizes as one text, without lines."""
         parts = [
             f"{seat}{street}: {' '.join(sizes.clauses().values())}"
             for seat, streets in (("", self.streets), ("ip ", self.ip_streets))
@@ -98,9 +89,6 @@ class Spot(Model):
         shares = {"all-in": self.all_in, "force-all-in": self.force_all_in}
         for name, share in (shares | {"add-all-in": self.add_all_in}).items():
             parts += [] if share is None else [f"{name} {share:.4f}"]
-        parts += [f"add {line}" for line in self.added] + [
-            f"remove {line}" for line in self.removed
-        ]
         return "; ".join(parts)
 
     def on(self, board: str) -> Holdem:
@@ -109,49 +97,28 @@ class Spot(Model):
 
     def game(self) -> Holdem:
         """The game; raises a `FieldError` with everything that is wrong."""
-        from subgame import holdem
+        from subgame.games.holdem.spot_form import SpotForm
 
-        fields: dict[str, str] = {}
-
-        def read(field: str, parse: Callable[..., T], *text: str) -> T | None:
-            try:
-                return parse(*text)
-            except SubgameError as error:
-                fields[field] = error.sentence
-                return None
-
-        cards = read("board", holdem.cards.DECK.parse, self.board)
-        if cards is not None and len(cards) not in (3, 4, 5):
-            fields["board"] = f"A board has 3, 4 or 5 cards; here are {len(cards)}."
-        dead = read("dead", holdem.cards.DECK.parse, self.dead) if self.dead.strip() else ()
-        if cards and dead and {*cards} & {*dead}:
-            fields["dead"] = "A dead card is on the board."
-        fields |= self._sizes()
-        ranges = [read(seat, holdem.Range.parse, getattr(self, seat)) for seat in ("oop", "ip")]
-        for seat, each in zip(("oop", "ip"), ranges, strict=True):
-            if each is not None and not each.combos:
-                fields[seat] = "The range is empty."
-        fields |= self._chips()
-        if fields:
-            raise FieldError(fields)
-        try:
-            return holdem.endgame(
-                self.board,
-                self.pot,
-                self.stacks,
-                (self.oop, self.ip),
-                self.bets(),
-                big_blind=self.min_bet,
-                dead=self.dead,
-                rake=(self.rake, math.inf if self.rake_cap is None else self.rake_cap),
-            )
-        except SubgameError as error:
-            raise FieldError({_field_of(error.sentence): error.sentence}) from None
+        wrong = self._sizes()
+        form = SpotForm(
+            self.board,
+            self.pot,
+            self.stacks,
+            self.oop,
+            self.ip,
+            "none" if wrong else self.bets() or "none",
+            self.added,
+            self.removed,
+            min_bet=self.min_bet,
+            dead=self.dead,
+            rake=self.rake,
+            rake_cap=math.inf if self.rake_cap is None else self.rake_cap,
+        )
+        return form.game(wrong)
 
     def _sizes(self) -> dict[str, str]:
         """What is wrong with the sizes, by field."""
         from subgame import holdem
-        from subgame.games.holdem.sizes import moves
 
         wrong = {}
         places = [("", each) for each in self.streets.items()]
@@ -170,48 +137,7 @@ class Spot(Model):
                         wrong[name] = error.sentence
             if before and sizes.donks.strip():
                 wrong[f"{before}{street}.donks"] = "Only OOP makes donk bets."
-        for field in ("added", "removed"):
-            for line in getattr(self, field):
-                if moves(line) is None:
-                    wrong[field] = f"'{line}' is no line; write it as c r50 c / r120."
         return wrong
-
-    def _chips(self) -> dict[str, str]:
-        from subgame.games.holdem.chips import MOST_CHIPS
-
-        amounts = {"pot": self.pot, "min_bet": self.min_bet}
-        amounts |= {f"stacks.{k}": stack for k, stack in enumerate(self.stacks)}
-        wrong = {}
-        for field, chips in amounts.items():
-            if not 0 < chips <= MOST_CHIPS:
-                wrong[field] = f"The chips must be a number above 0 and at most {MOST_CHIPS:,}."
-            elif field.startswith("stacks") and chips < self.min_bet:
-                wrong[field] = "A stack must be at least the smallest bet."
-        if not 0 <= self.rake < 1:
-            wrong["rake"] = "The rake must be a share of the pot from 0 to below 1."
-        if self.rake_cap is not None and not 0 <= self.rake_cap <= MOST_CHIPS:
-            wrong["rake_cap"] = "The cap of the rake must be a number of chips, 0 or more."
-        return wrong
-
-
-WORDS = {
-    "out of position": "oop",
-    "button": "ip",
-    "in position": "ip",
-    "ranges": "ip",
-    "cannot be added": "added",
-    "cannot be removed": "removed",
-    "The pot": "pot",
-    "smallest bet": "min_bet",
-    "big blind": "min_bet",
-    "stack": "stacks.0",
-    "dead": "dead",
-}
-"""Words of a message of the rules -> the field that it is about, the first that is found."""
-
-
-def _field_of(sentence: str) -> str:
-    return next((field for words, field in WORDS.items() if words in sentence), "board")
 
 
 def compiled(

@@ -6,13 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from subgame.errors import ArgumentError
 
 if TYPE_CHECKING:
     from subgame.solve.results import Point
-    from subgame.solve.solver import Run
 
 FIRST = 16
 """The iteration after which exploitability is first measured on the way to a target."""
@@ -25,6 +24,16 @@ STEEP = (1.0, 2.2)
 EAGER = 1.1
 """By how much more steeply it is expected to fall than between the last two measurements. Of the
 values of these constants that we tried on 22 curves of rivers and turns, these cost the least."""
+
+
+class Progressing(Protocol):
+    """A run as far as it has come."""
+
+    iteration: int
+    seconds: float
+
+    @property
+    def curve(self) -> Sequence[Point]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +98,7 @@ class Limits:
         least = now.iteration + 1 + now.iteration // 128
         return max(least, math.ceil(now.iteration * min(most, far)))
 
-    def share(self, run: Run, first: float) -> float:
+    def share(self, run: Progressing, first: float) -> float:
         """The share of the work that is done, by the limit that is closest."""
         parts = [0.0]
         if self.iterations:

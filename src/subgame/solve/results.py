@@ -15,6 +15,8 @@ from subgame.tree.strategy import Strategy
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from subgame.solve.exact import Certificate
+
 
 class Point(NamedTuple):
     """One point of the exploitability curve."""
@@ -60,6 +62,8 @@ class Result:
     stopped: str
     """"iterations", "seconds", "target", "interrupted", "stalled" (levelled off near the least
     exploitability that the storage can hold) or "optimal" (LP)."""
+    certificate: Certificate | None = None
+    """The same equilibrium in exact fractions, if `solve_lp` was asked for one."""
 
     def as_dict(self) -> dict[str, Any]:
         """The fields that ``subgame solve --json`` prints."""
@@ -72,6 +76,7 @@ class Result:
             "exploitability": self.exploitability.mean,
             "exploitability_per_seat": list(self.exploitability.per_seat),
             **gains_said(self.exploitability),
+            **({"exact_value": str(self.certificate.value)} if self.certificate else {}),
             "stopped": self.stopped,
             "seed": self.seed,
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from subgame.errors import SubgameError, brief
 from subgame.games.holdem.cards import Deck
@@ -19,11 +19,21 @@ from subgame.spots.tables import Table
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from subgame.spots.browse import Explorer
     from subgame.tree.ranges.tree import RangeTree
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
+
+
+class Explored(Protocol):
+    """A solution that answers for any place: `subgame.spots.browse.Explorer`."""
+
+    @property
+    def tree(self) -> RangeTree: ...
+
+    def values(self, walk: Walk, reach: list[Floats]) -> tuple[Floats, tuple[Floats, Floats]]: ...
+
+    def equities(self, board: tuple[int, ...], reach: list[Floats]) -> tuple[Floats, Floats]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +47,7 @@ class Decision:
 
     __repr__ = brief
 
-    explorer: Explorer = field(repr=False)
+    explorer: Explored = field(repr=False)
     walk: Walk = field(repr=False)
     actions: tuple[str, ...]  # the tree's names: f, c, r with the total on the street
     hands: Ints  # [h] in the deck's order

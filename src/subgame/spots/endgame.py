@@ -30,11 +30,11 @@ from subgame.engines.devices import check_storage
 from subgame.engines.factory import engine
 from subgame.errors import DAMAGED, brief, unreadable
 from subgame.games.holdem.cards import Deck
-from subgame.games.holdem.chips import number, read_chips
+from subgame.games.holdem.chips import number
 from subgame.games.holdem.equity import possible
 from subgame.games.holdem.game import Holdem
-from subgame.games.holdem.ranges import Range
-from subgame.games.holdem.spots import SAVED, endgame
+from subgame.games.holdem.spot_form import SpotForm
+from subgame.games.holdem.spots import SAVED
 from subgame.show.html import Value, beside, block, table
 from subgame.solve.evaluate import Exploitability
 from subgame.solve.options import SolveOptions
@@ -411,19 +411,19 @@ def _stored_values(path: str | Path, tree: RangeTree) -> dict[str, Any] | None:
 def _game(path: str | Path, said: Mapping[str, str]) -> Holdem:
     try:
         deck = Deck(said["ranks"], said["suits"])
-        mine, yours = said["stacks"].split("/")
-        ranges = [Range.parse(said[seat], deck) for seat in SEATS]
-        return endgame(
+        return SpotForm(
             said["board"],
-            read_chips(said["pot"], "pot"),
-            (read_chips(mine, "stack"), read_chips(yours, "stack")),
-            ranges,
+            said["pot"],
+            said["stacks"],
+            said["oop"],
+            said["ip"],
             said["bets"],
+            min_bet=said["big_blind"],
             deck=deck,
-            big_blind=read_chips(said["big_blind"], "big blind"),
             last=said["last"],
             dead=said.get("dead", ""),
-            rake=(float(said.get("rake", "0")), float(said.get("rake_cap", "inf"))),
-        )
+            rake=float(said.get("rake", "0")),
+            rake_cap=float(said.get("rake_cap", "inf")),
+        ).game()
     except DAMAGED:
         raise unreadable(path, "does not say which endgame it was made for", SAVED) from None

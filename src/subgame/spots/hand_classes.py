@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from subgame.games.holdem.ranges import class_names, class_numbers
 from subgame.show.grid import ALL_IN, BETS, CALL, FOLD, Rgb, Square, blend, grid, legend
@@ -12,8 +14,44 @@ from subgame.show.html import block
 from subgame.spots.lines import SEATS, is_all_in
 
 if TYPE_CHECKING:
-    from subgame.spots.decisions import Decision
-    from subgame.spots.preflop import PreflopDecision
+    from subgame.games.holdem.rules import Betting
+    from subgame.tree.ranges.tree import RangeTree
+
+    Floats = NDArray[np.float64]
+
+
+class Shown(Protocol):
+    """A decision whose actions are shown."""
+
+    @property
+    def actions(self) -> Sequence[str]: ...
+    @property
+    def betting(self) -> Betting: ...
+
+
+class ByHand(Shown, Protocol):
+    """A decision by hands, such as `subgame.spots.decisions.Decision`."""
+
+    @property
+    def tree(self) -> RangeTree: ...
+    @property
+    def board(self) -> tuple[int, ...]: ...
+    @property
+    def player(self) -> int: ...
+    @property
+    def words(self) -> str: ...
+    @property
+    def names(self) -> Sequence[str]: ...
+    @property
+    def hands(self) -> NDArray[np.int64]: ...
+    @property
+    def probs(self) -> Floats: ...
+    @property
+    def reach(self) -> Floats: ...
+    @property
+    def chance(self) -> Floats: ...
+    @property
+    def frequency(self) -> Floats: ...
 
 
 class Look(NamedTuple):
@@ -23,7 +61,7 @@ class Look(NamedTuple):
     letter: str  # shown where there are no colours
 
 
-def looks(decision: Decision | PreflopDecision) -> list[Look]:
+def looks(decision: Shown) -> list[Look]:
     """Colour and letter of each action."""
     bets = [a for a in decision.actions if a[0] == "r" and not is_all_in(decision.betting, a)]
     shown = []
@@ -41,7 +79,7 @@ def looks(decision: Decision | PreflopDecision) -> list[Look]:
     return shown
 
 
-def squares(decision: Decision) -> list[list[Square]]:
+def squares(decision: ByHand) -> list[list[Square]]:
     """The grid: pairs on the diagonal, suited hands above it, offsuit hands below.
 
     Weights are shares of the largest one.
@@ -63,7 +101,7 @@ def squares(decision: Decision) -> list[list[Square]]:
     return [[Square(names[k], weights[k], mixes[k]) for k in line] for line in at]
 
 
-def as_html(decision: Decision, picture: str = "") -> str:
+def as_html(decision: ByHand, picture: str = "") -> str:
     """The decision for notebooks: the grid, or another picture, and how often actions are taken."""
     colours = [look.colour for look in looks(decision)]
     where = f"after {decision.words}" if decision.words else "at the root"

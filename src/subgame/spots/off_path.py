@@ -24,7 +24,7 @@ make such mistakes, so that every decision is learnt (Selten 1975; Farina, Kroer
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,15 +39,26 @@ from subgame.spots.tables import Table
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
-    from subgame.spots.endgame import Endgame as Endgame
+    from subgame.tree.ranges.tree import RangeTree
 
 Floats = NDArray[np.float64]
 RARE = 0.001
 MISTAKE = 0.001
 
 
+class Solved(Protocol):
+    """A solved spot, such as `subgame.spots.endgame.Endgame`."""
+
+    @property
+    def strategy(self) -> Strategy: ...
+    @property
+    def tree(self) -> RangeTree: ...
+    @property
+    def explorer(self) -> Explorer: ...
+
+
 def off_path(
-    spot: Endgame, cards: str = "", *, rare: float = RARE, mistake: float = MISTAKE
+    spot: Solved, cards: str = "", *, rare: float = RARE, mistake: float = MISTAKE
 ) -> Table:
     """One row per decision of a street that is reached with a probability of at most `rare`.
 

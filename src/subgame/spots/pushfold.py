@@ -1,71 +1,40 @@
 """Push or fold before the flop, heads up: the equilibrium for any stack.
 
 The small blind goes all-in or folds, the big blind calls or folds. Hands that differ only by suit
-play alike, so a strategy is 169 numbers for each player. What a class wins from another when both
-are all-in is exact: all pairs of hands that share no card, and all boards
-(`tools/preflop_data.py`).
+play alike, so a strategy is 169 numbers for each player (`subgame.spots.classes`).
 
-    >>> found = push_fold(10)
-    >>> found.push["A2o"], found.push["72o"], found.call["AKs"]
+    >>> chart = push_fold(10)
+    >>> chart.push["A2o"], chart.push["72o"], chart.call["AKs"]
     (1.0, 0.0, 1.0)
-    >>> found.exploitability < 1e-3
+    >>> chart.exploitability < 1e-3
     True
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from subgame.errors import ArgumentError, brief
 from subgame.games.holdem.cards import DECK
 from subgame.lazy import np
-from subgame.spots.decisions import class_names, class_of
+from subgame.spots.decisions import class_names
 from subgame.spots.tables import Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from subgame.spots.classes import ClassSolution
+    from subgame.tree.ranges.betting_tree import Street
+
     Floats = NDArray[np.float64]
 
-RUNOUTS = 1_712_304
-"""Boards that are left for two hands."""
 TARGET = 1e-5
 """Big blinds that a best response may win when a solve ends."""
-ITERATIONS = 20_000
+ITERATIONS, CHECKED = 20_000, 50
+"""The most iterations, and those between checks of the exploitability."""
 DEEPEST = 100_000
 """Big blinds of the largest stack."""
-
-
-class Preflop(NamedTuple):
-    """Pairs of classes of hands, in the order of `class_names`."""
-
-    equity: Floats  # [class, class] the share of the pot that the first wins
-    pairs: Floats  # [class, class] how many pairs of their hands share no card
-
-
-@lru_cache(maxsize=1)
-def preflop() -> Preflop:
-    """Equities before the flop, exact over all boards.
-
-    >>> table, names = preflop(), class_names(DECK)
-    >>> round(float(table.equity[names.index("AA"), names.index("KK")]), 6)
-    0.819461
-    """
-    with (files("subgame") / "data" / "preflop.npz").open("rb") as file, np.load(file) as stored:
-        upper = stored["score"].astype(np.int64)
-    names = class_names(DECK)
-    score = np.zeros((len(names), len(names)))
-    score[np.triu_indices(len(names))] = upper
-    member = np.zeros((DECK.num_hands, len(names)))
-    member[np.arange(DECK.num_hands), class_of(DECK)] = 1
-    pairs = member.T @ DECK.disjoint @ member
-    equity = score / (2 * RUNOUTS * pairs)
-    low = np.tril_indices(len(names), -1)
-    equity[low] = 1 - equity.T[low]
-    return Preflop(equity, pairs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +81,7 @@ def push_fold(
 ) -> PushFold:
     """The equilibrium for a stack in big blinds; `ante` is what each player adds to the pot.
 
-    Regret matching+ with alternating updates and linear averaging, until a best response gains at
-    most `target` big blinds.
+    CFR+ runs until a best response gains at most `target` big blinds.
     """
     if not 0 < stack <= DEEPEST:
         said = f"must be a number of big blinds above 0 and at most {DEEPEST:,}, not {stack}."
@@ -123,66 +91,60 @@ def push_fold(
     if not 0 <= ante < stack:
         raise ArgumentError("ante", f"must be at least 0 and below the stack, not {ante}.")
 
-    from subgame.engines.arrays import regret_matching
+    from subgame.solve.limits import Limits
+    from subgame.solve.schedule import CFRPlus
+    from subgame.spots.classes import solve_by_class
 
-    game = _Game.of(stack, small_blind, ante)
-    count = len(class_names(DECK))
-    plays = [np.full(count, 0.5), np.full(count, 0.5)]
-    regrets = [np.zeros((2, count)), np.zeros((2, count))]  # [fold or not, class]
-    means, weight = [np.zeros(count), np.zeros(count)], 0.0
-    for t in range(1, ITERATIONS + 1):
-        for p, gain in enumerate((game.push_gain, game.call_gain)):
-            more = gain(plays[1 - p])
-            value = plays[p] * more
-            regrets[p] = np.maximum(regrets[p] + np.stack([-value, more - value]), 0)
-            plays[p] = regret_matching(regrets[p], 0)[1]
-            means[p] += t * plays[p]
-        weight += t
-        if t % 50 == 0 and game.gap(means[0] / weight, means[1] / weight) <= target:
-            break
-    return game.result(stack, means[0] / weight, means[1] / weight)
+    paid = min(1 + ante, stack), min(small_blind + ante, stack)
+    limits = Limits(ITERATIONS, target=target, check_every=CHECKED)
+    schedule = CFRPlus(skipped=1)  # without the first strategy, which plays every hand half
+    return _chart(stack, solve_by_class(_betting(paid), [stack], schedule, limits))
 
 
-class _Game(NamedTuple):
-    """Gains over folding, weighted by how likely the hands are."""
+def _betting(paid: tuple[float, float]) -> Street:
+    """The small blind (player 1) folds or pushes; the big blind folds or calls.
 
-    share: Floats  # [class, class] the probability that the two are dealt
-    won: Floats  # [class, class] what the small blind nets when both are all-in
-    blinds: tuple[float, float]  # what each player has put in
+    Rows are the root, the fold, and the push or call. `paid` is what players have put in before.
+    """
+    from subgame.tree.ranges.betting_tree import Ending, Street
 
-    @classmethod
-    def of(cls, stack: float, small: float, ante: float) -> _Game:
-        table = preflop()
-        blinds = min(small + ante, stack), min(1 + ante, stack)
-        won = stack * (2 * table.equity - 1)
-        return cls(table.pairs / table.pairs.sum(), won, blinds)
+    big, small = paid
+    endings = [
+        Ending((0, 1), (small, -small), showdown=False),
+        Ending((1, 2), (-big, big), showdown=False),
+    ]
+    return Street(
+        roots=[],
+        index=0,
+        rows=[3, 3],
+        parent=([0], [0]),
+        first=([1], [1]),
+        actions=([("f", "c")], [("f", "a")]),
+        endings=endings,
+        leaf_rows=[(2, 2)],
+    )
 
-    def push_gain(self, call: Floats) -> Floats:
-        """[class] what going all-in gains over folding."""
-        small, big = self.blinds
-        out: Floats = (self.share * (self.won * call + big * (1 - call) + small)).sum(1)
-        return out
 
-    def call_gain(self, push: Floats) -> Floats:
-        """[class] what calling gains over folding."""
-        out: Floats = (self.share * push[:, None] * (self.blinds[1] - self.won)).sum(0)
-        return out
+def _chart(stack: float, solution: ClassSolution) -> PushFold:
+    (_, call), (_, push) = solution.sigma
+    (given_up, called), (folded, pushed) = solution.gains(0), solution.gains(1)
+    reach = np.stack([np.ones(len(push)), push])  # of the small blind: any hand, those it pushes
+    dealt, met = solution.engine.opposing(0, reach)
+    push_ev, call_ev = (
+        (pushed - folded) / dealt,
+        (called - given_up) / np.where(met > 0, met, np.nan),
+    )
+    names = class_names(DECK)
 
-    def gap(self, push: Floats, call: Floats) -> float:
-        """The exploitability."""
-        first, second = self.push_gain(call), self.call_gain(push)
-        lost = np.maximum(first, 0) - push * first, np.maximum(second, 0) - call * second
-        return float(lost[0].sum() + lost[1].sum()) / 2
+    def named(values: Floats) -> dict[str, float]:
+        return dict(zip(names, values.tolist(), strict=True))
 
-    def result(self, stack: float, push: Floats, call: Floats) -> PushFold:
-        names = class_names(DECK)
-        first, second = self.push_gain(call), self.call_gain(push)
-        met = self.share.T @ push
-        each = first / self.share.sum(1), second / np.where(met > 0, met, np.nan)
-
-        def named(values: Floats) -> dict[str, float]:
-            return dict(zip(names, values.tolist(), strict=True))
-
-        value = float(push @ first) - self.blinds[0]
-        gap = self.gap(push, call)
-        return PushFold(stack, named(push), named(call), named(each[0]), named(each[1]), value, gap)
+    return PushFold(
+        stack=stack,
+        push=named(push),
+        call=named(call),
+        push_ev=named(push_ev),
+        call_ev=named(call_ev),
+        value=float(solution.values(1).sum()),
+        exploitability=solution.exploitability,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,19 +13,37 @@ from subgame.engines.arrays import regret_matching
 from subgame.engines.contract import Regrets
 from subgame.engines.torch import offload
 from subgame.engines.torch import storage as keeping
+from subgame.engines.torch.held import HeldHands
 from subgame.engines.torch.layout import Betting, Level
 from subgame.engines.torch.runtime import load_torch
-from subgame.engines.torch.storage import Block
+from subgame.engines.torch.storage import Block, Storage
 from subgame.engines.torch.torch_ops import StreetNumbers, predicted
 from subgame.tree.ranges.betting_tree import LANES
-
-if TYPE_CHECKING:
-    from subgame.engines.torch.batch import RangeBatch
+from subgame.tree.ranges.merging import Unmerged
+from subgame.tree.ranges.tree import RangeTree
 
 Stored = NDArray[np.float32]
 Tensor = Any
 MOVED = 1 << 26
 """Numbers that go to or from the device at once."""
+
+
+class Batch(Protocol):
+    """The engine to which blocks belong: `subgame.engines.torch.batch.RangeBatch`."""
+
+    torch: Any
+    device: Any
+    levels: list[Level]
+    boards: int
+    held: dict[int, HeldHands]
+    unmerged: Unmerged | None
+
+    @property
+    def tree(self) -> RangeTree: ...
+
+    def stored(self, p: int) -> int: ...
+
+    def blank(self, p: int, kind: Storage | None = None, *, bucketed: bool = True) -> Blocks: ...
 
 
 class Blocks:
@@ -36,7 +54,7 @@ class Blocks:
 
     blocks: list[Block]
 
-    def __init__(self, engine: RangeBatch, p: int, blocks: list[Block]) -> None:
+    def __init__(self, engine: Batch, p: int, blocks: list[Block]) -> None:
         self.engine, self.player, self.blocks = engine, p, blocks
 
     @property
@@ -125,7 +143,7 @@ def match(bet: Betting, weights: Tensor) -> Tensor:
 
 
 def matched(
-    engine: RangeBatch,
+    engine: Batch,
     p: int,
     weights: Blocks,
     instant: Blocks | None = None,
@@ -184,7 +202,7 @@ def _moved(level: Level, p: int, device: Any, within: slice) -> Iterator[_Piece]
         yield _Piece(units, slice(start, stop), real, real[:, ::LANES])
 
 
-def to_numpy(engine: RangeBatch, p: int, blocks: list[Block], *, matching: bool = False) -> Stored:
+def to_numpy(engine: Batch, p: int, blocks: list[Block], *, matching: bool = False) -> Stored:
     """Blocks in the layout of `Strategy`; as probabilities, where they are `matching`.
 
     Streets without a block have zeros.
@@ -201,7 +219,7 @@ def to_numpy(engine: RangeBatch, p: int, blocks: list[Block], *, matching: bool 
 
 
 def street_from_numpy(
-    engine: RangeBatch, p: int, s: int, values: NDArray[Any], within: slice | None = None
+    engine: Batch, p: int, s: int, values: NDArray[Any], within: slice | None = None
 ) -> Tensor:
     """[action, unit, hand] float32 on street `s`, from the layout of `Strategy`.
 
@@ -220,7 +238,7 @@ def street_from_numpy(
     return made
 
 
-def from_numpy(engine: RangeBatch, p: int, values: NDArray[Any]) -> Blocks:
+def from_numpy(engine: Batch, p: int, values: NDArray[Any]) -> Blocks:
     """Blocks in float32, from the layout of `Strategy`."""
     if engine.boards:
         made = engine.blank(p, "float32", bucketed=False)

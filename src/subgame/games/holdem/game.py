@@ -21,7 +21,7 @@ from functools import cached_property, lru_cache, partial
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Self
 
-from subgame.errors import SubgameError
+from subgame.errors import FieldError, SubgameError
 from subgame.frozen import Frozen
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.holdem.bets import BetSizes
@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 BOARD_CARDS = (0, 3, 4, 5)
 """How many cards lie on the board on each of `STREETS`."""
 
-SEATS = ("out of position", "on the button")
+SEATS, FIELDS = ("out of position", "on the button"), ("oop", "ip")
+"""The players in words, and the names of their ranges."""
 
 _LONG = 60  # a longer text of a range is named by its digest
 _KEPT = 1 << 16
@@ -71,24 +72,25 @@ class Holdem(Frozen, Game):
         object.__setattr__(self, "dead", tuple(sorted(int(card) for card in self.dead)))
         self._check_board()
         possible = []
-        for seat, each in zip(SEATS, self.ranges, strict=True):
-            if each.deck != self.deck:
-                raise SubgameError(f"The range of the player {seat} belongs to another deck.")
-            if not each.combos:
-                raise SubgameError(f"The range of the player {seat} is empty.")
-            possible.append(each.on_board(self.gone))
+        for field, seat, held in zip(FIELDS, SEATS, self.ranges, strict=True):
+            if held.deck != self.deck:
+                raise FieldError(
+                    {field: f"The range of the player {seat} belongs to another deck."}
+                )
+            if not held.combos:
+                raise FieldError({field: f"The range of the player {seat} is empty."})
+            possible.append(held.on_board(self.gone))
             if not possible[-1].combos:
                 gone = self.deck.name(self.gone)
                 what = f"and the dead cards {gone} block" if self.dead else f"{gone} blocks"
-                raise SubgameError(
-                    f"The board {what} every hand in the range of the player {seat}."
-                )
+                blocked = f"The board {what} every hand in the range of the player {seat}."
+                raise FieldError({field: blocked})
         object.__setattr__(self, "ranges", tuple(possible))
         if not self._some_pair():
-            raise SubgameError(
+            shared = (
                 "In every pair of hands from the two ranges the hands share a card, so nothing "
-                "can be dealt."
             )
+            raise FieldError({"ip": shared + "can be dealt."})
         self._check_lines()
 
     @property
@@ -106,7 +108,8 @@ class Holdem(Frozen, Game):
             try:
                 self.start().play(line.removeprefix(past) if line.startswith(past) else "")
             except SubgameError as error:
-                raise SubgameError(f"The line '{line}' cannot be added: {error}") from None
+                wrong = f"The line '{line}' cannot be added: {error}"
+                raise FieldError({"added": wrong}) from None
         whole = replace(self.bets, removed=())
         for line in self.bets.removed:
             if not line.startswith(past):
@@ -118,11 +121,12 @@ class Holdem(Frozen, Game):
                 found = found and here.actions(whole)
             if last not in found:
                 after = f"after '{here}' the tree has {', '.join(found) or 'no such action'}"
-                raise SubgameError(f"The line '{line}' cannot be removed: {after}.")
+                raise FieldError({"removed": f"The line '{line}' cannot be removed: {after}."})
             if not here.actions(self.bets):
-                raise SubgameError(
+                wrong = (
                     f"The line '{line}' cannot be removed: no action would be left after '{here}'."
                 )
+                raise FieldError({"removed": wrong})
 
     def _check_board(self) -> None:
         if self.first is not None and self.first.rules != self.rules:

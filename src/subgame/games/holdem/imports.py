@@ -18,6 +18,7 @@ What a file says and we cannot say is named in `Imported.left_out`.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -32,7 +33,7 @@ from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import NoLimit
 from subgame.games.holdem.sizes import STREETS
-from subgame.games.holdem.spots import endgame
+from subgame.games.holdem.spot_form import SpotForm
 
 FORMATS = (
     "settings of postflop-solver or wasm-postflop (JSON), commands of TexasSolver, or a script or "
@@ -65,14 +66,16 @@ class Imported:
             if key not in self.said:
                 raise SubgameError(f"The {self.program} file does not give the {key} of the spot.")
         said = self.said
-        return endgame(
+        return SpotForm(
             said["board"],
-            read_chips(said["pot"], "pot"),
-            read_chips(said["stack"], "stack"),
-            (said.get("oop", "random"), said.get("ip", "random")),
+            said["pot"],
+            said["stack"],
+            said.get("oop", "random"),
+            said.get("ip", "random"),
             said.get("bets", "none"),
-            rake=(float(said.get("rake", "0")), float(said.get("rake_cap", "inf"))),
-        )
+            rake=said.get("rake", 0.0),
+            rake_cap=said.get("rake_cap", math.inf),
+        ).game()
 
 
 def read_file(path: str | PathLike[str]) -> Imported:

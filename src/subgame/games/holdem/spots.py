@@ -9,18 +9,14 @@ from typing import TYPE_CHECKING
 from subgame.errors import SubgameError
 from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.cards import DECK, RANKS, SUITS, Deck
-from subgame.games.holdem.chips import Chips, read_chips
-from subgame.games.holdem.game import BOARD_CARDS, SEATS, Holdem
+from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import NoLimit
-from subgame.games.holdem.sizes import STREETS
+from subgame.games.holdem.spot_form import BETS, Amount, SpotForm
 from subgame.lazy import np
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Weights = Range | str | npt.ArrayLike
-    """A range, its text, or a number for each hand."""
+    from subgame.games.holdem.spot_form import Weights
 
 SAVED = "a hold'em spot saved by endgame --out"
 
@@ -36,13 +32,13 @@ HUNL_BETS = "all: 0.5x 1x a; cap 4"
 
 def endgame(
     board: str | Iterable[int],
-    pot: float | Chips,
-    stacks: float | Chips | tuple[float | Chips, float | Chips],
+    pot: Amount,
+    stacks: Amount | tuple[Amount, Amount],
     ranges: Sequence[Weights] = ("random", "random"),
-    bets: BetSizes | str = "postflop: 0.5x 1x a",
+    bets: BetSizes | str = BETS,
     *,
     deck: Deck = DECK,
-    big_blind: float | Chips = 1,
+    big_blind: Amount = 1,
     last: str = "river",
     dead: str | Iterable[int] = (),
     rake: float | tuple[float, float] = 0.0,
@@ -63,38 +59,30 @@ def endgame(
     >>> game.actions(game.start())
     ('c', 'r3.3')
     """
-    cards = deck.parse(board, what="board") if isinstance(board, str) else tuple(map(int, board))
-    unused = deck.parse(dead, what="dead cards") if isinstance(dead, str) and dead else dead
-    deck.mask(cards)
-    if len(cards) not in BOARD_CARDS[1:]:
-        shown = board if isinstance(board, str) else deck.name(cards)
-        raise SubgameError(f"A board has 3, 4 or 5 cards; '{shown}' has {len(cards)}.")
-    pot, big_blind = read_chips(pot, "pot"), read_chips(big_blind, "big blind")
-    both = tuple(stacks) if isinstance(stacks, Iterable) else (stacks, stacks)
-    for what, many in (("stacks", len(both)), ("ranges", len(ranges))):
-        if many != 2:
-            raise SubgameError(f"There are two players, so two {what} are expected, not {many}.")
-    behind = (read_chips(both[0], "stack"), read_chips(both[1], "stack"))
-    if pot <= 0:
-        raise SubgameError(f"The pot must be above 0 chips, not {pot}.")
-    if min(behind) < big_blind:
-        raise SubgameError(
-            f"A stack of {min(behind)} chips is below the smallest bet of {big_blind} chips, so "
-            f"there is nothing to decide."
-        )
-    street = STREETS[BOARD_CARDS.index(len(cards))]
+    if len(ranges) != 2:
+        raise SubgameError(f"There are two players, so two ranges are expected, not {len(ranges)}.")
     taken, cap = rake if isinstance(rake, tuple) else (rake, math.inf)
-    rules = NoLimit(behind, (0, big_blind), street, pot, last, taken, cap)
-    sizes = BetSizes.parse(bets, "postflop") if isinstance(bets, str) else bets
-    first, second = (_range(each, seat, deck) for each, seat in zip(ranges, SEATS, strict=True))
-    return Holdem(rules, sizes, cards, (first, second), deck, dead=tuple(map(int, unused)))
+    return SpotForm(
+        board,
+        pot,
+        stacks,
+        ranges[0],
+        ranges[1],
+        bets=bets,
+        min_bet=big_blind,
+        dead=dead,
+        rake=taken,
+        rake_cap=cap,
+        deck=deck,
+        last=last,
+    ).game()
 
 
 def spot(
     board: str = "QsJh2h8d3c",
     pot: float = 100.0,
     stack: float = 1000.0,
-    bets: str = "postflop: 0.5x 1x a",
+    bets: str = BETS,
     oop: str = "random",
     ip: str = "random",
     big_blind: float = 1.0,
@@ -111,20 +99,6 @@ def spot(
     """
     deck = Deck(ranks, suits)
     return endgame(board, pot, stack, (oop, ip), bets, deck=deck, big_blind=big_blind, dead=dead)
-
-
-def _range(given: Weights, seat: str, deck: Deck) -> Range:
-    """A range from whatever describes one; numbers above 1 are scaled down."""
-    if isinstance(given, Range):
-        return given
-    if isinstance(given, str):
-        return Range.parse(given, deck)
-    weights = np.asarray(given, dtype=np.float64)
-    if not (np.isfinite(weights) & (weights >= 0)).all():
-        raise SubgameError(
-            f"The weights of the player {seat} must be finite numbers, none of them negative."
-        )
-    return Range(weights / max(1.0, weights.max(initial=0.0)), deck)
 
 
 # Whole games.

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.blueprints.cards import QUANTILES, QUARTERS
+from subgame.abstraction.strength_tables import QUANTILES, QUARTERS
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.engines.numba.strengths import BINS, ahead, mean_ahead
 from subgame.errors import DAMAGED, SubgameError
@@ -31,7 +31,7 @@ from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
 from subgame.play.hunl.below import CHOICES
 from subgame.play.hunl.preflop_values import digest, leaves_of
-from subgame.play.hunl.street import BucketValues, LimitedStreet
+from subgame.play.hunl.street import BucketValues, StreetEnd
 from subgame.tree.files import check_finite, read_tensors, write_tensors
 from subgame.tree.ranges.betting_tree import grow_street
 
@@ -268,23 +268,19 @@ class FlopNetwork:
 
 @dataclass(frozen=True, eq=False)
 class NetworkValues:
-    """Values of the leaves of a flop by a network; see `street.LeafEvaluator`.
+    """Values of the leaves of a flop by a network; see `street.StreetEvaluator`.
 
     A real bet is not taken for another one.
     """
 
-    at: LimitedStreet
     network: FlopNetwork
     choices: int = CHOICES
 
-    def knows(self, leaf: int) -> bool:
-        return True
-
-    def values(self, leaves: Sequence[int], until: float | None) -> BucketValues:
-        o, buckets = self.at.opponent, self.at.buckets
+    def __call__(self, end: StreetEnd) -> BucketValues:
+        o, buckets = end.at.opponent, end.at.buckets
         held = buckets[o], buckets[1 - o]
-        asked = [self.at.street.leaves[l] for l in leaves]
+        asked = [end.at.street.leaves[l] for l in end.leaves]
         if not asked:
-            return BucketValues(np.zeros((self.choices, 0, *map(len, held)), np.float32), 0)
-        table = self.network.values(self.at.reached.board, asked, o, held)
-        return BucketValues(table[: self.choices], 0)
+            return BucketValues(np.zeros((self.choices, 0, *map(len, held)), np.float32))
+        table = self.network.values(end.at.reached.board, asked, o, held)
+        return BucketValues(table[: self.choices])

@@ -38,14 +38,8 @@ from subgame.play.hunl.flop_network import (
     leaf_unit,
     quantile_inputs,
 )
-from subgame.refine.sequence.leaf_network import (
-    Progress,
-    Training,
-    TrainOptions,
-    fit,
-    perceptron,
-    torch,
-)
+from subgame.refine.networks import Examples as Learned
+from subgame.refine.networks import Progress, Training, TrainOptions, torch, trained
 from subgame.solve.options import check_options, made_of, with_options
 
 Floats = NDArray[np.float64]
@@ -309,24 +303,23 @@ def train_flop_network(
     t, seed, tell = torch(), training.seed, progress or (lambda what, share: None)
     flops = min(FLOPS, boards)
     data = sample(blueprint, boards, flops, seed, tell)
-    with t.random.fork_rng(devices=[]):
-        t.manual_seed(seed)
-        net = perceptron(t, (INPUTS, *training.layers, CHOICES))
-        given, target = data.inputs(t, blueprint), t.as_tensor(data.target[:, 0])
-        fit(t, net, lambda part: (given(part), target[part]), len(target), training, tell, DELTA)
-    told = {"boards": boards, "seed": seed, "epochs": training.epochs, "examples": len(target)}
-    notes = {name: str(each) for name, each in told.items()}
+    inputs, target = data.inputs(t, blueprint), t.as_tensor(data.target[:, 0])
+    widths = INPUTS, CHOICES
+    learned = Learned(lambda part: (inputs(part), target[part]), len(target), widths)
+    net = trained(learned, training, tell, DELTA)
+    made = {"boards": boards, "seed": seed, "epochs": training.epochs, "examples": len(target)}
+    notes = {name: str(value) for name, value in made.items()}
     share = training.holdout
     if share > 0:
         count, more = max(1, round(share * flops)), max(1, round(share * boards))
         held = sample(blueprint, more, count, seed + 1, tell, halves=2)
-        given, every = held.inputs(t, blueprint), t.arange(len(held.place))
+        inputs, every = held.inputs(t, blueprint), t.arange(len(held.place))
         with t.no_grad():
-            out = t.cat([net(given(part)) for part in every.split(CHUNK)]).double().numpy()
-        found = errors(out, held)._asdict()
-        notes |= {f"held out: {name}": json.dumps(each.tolist()) for name, each in found.items()}
-    layers = [each for each in net if hasattr(each, "weight")]
+            out = t.cat([net(inputs(part)) for part in every.split(CHUNK)]).double().numpy()
+        measured = errors(out, held)._asdict()
+        notes |= {f"held out: {name}": json.dumps(m.tolist()) for name, m in measured.items()}
+    layers = [layer for layer in net if hasattr(layer, "weight")]
     arrays = [
-        (each.weight.detach().numpy().T.copy(), each.bias.detach().numpy()) for each in layers
+        (layer.weight.detach().numpy().T.copy(), layer.bias.detach().numpy()) for layer in layers
     ]
     return FlopNetwork(blueprint, arrays, notes)

@@ -8,13 +8,12 @@ class, and values are sums over the hands of a class.
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.blueprints.follow import FollowedBetting
-from subgame.engines.street import LeafTable, StreetEngine
+from subgame.engines.street import ClassHands, LeafTable, StreetEngine
 from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.translation import mapping
 from subgame.play.hunl.preflop_values import PreflopValues
@@ -37,38 +36,6 @@ STEP = 5
 ITERATIONS = 1000
 
 
-class _Slots(NamedTuple):
-    """The root infosets of a player."""
-
-    slots: range
-
-
-class _Tree(NamedTuple):
-    """Of a street whose hands are classes: what `StreetEngine` asks of a tree."""
-
-    players: tuple[_Slots, _Slots]
-    deals: float = 1.0
-
-
-class _Classes:
-    """What `StreetEngine` asks of an engine, for classes of hands."""
-
-    def __init__(self, pairs: Floats) -> None:
-        self.pairs, side = pairs, _Slots(range(len(pairs)))
-        self.tree = _Tree((side, side))
-
-    def array(self, values: Floats) -> Floats:
-        return np.array(values, np.float64)
-
-    def rates(self, discounts: Floats, begin: int) -> Floats:
-        return discounts
-
-    def opposing(self, p: int, reach: Floats, street: int) -> Floats:
-        """[row, board, class] the pairs of hands that meet, from the opponent's reach."""
-        found: Floats = reach @ self.pairs
-        return found
-
-
 def solve_before_flop(
     table: PreflopValues,
     at: LimitedStreet,
@@ -85,7 +52,7 @@ def solve_before_flop(
     street, o = at.street, at.opponent
     values = np.stack([_leaf(table, at.hand, leaf, o) for leaf in street.leaves], axis=1)[:choices]
     on = StreetEngine(
-        _Classes(table.pairs),
+        ClassHands(table.pairs),
         street,
         LeafTable((values * table.pairs).astype(np.float32), o),
     )

@@ -33,8 +33,8 @@ from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
 from subgame.play.hunl.below import Continuation, by_pair, more_of_each, what_follows
+from subgame.spots.classes import preflop
 from subgame.spots.decisions import class_of
-from subgame.spots.pushfold import preflop
 from subgame.tree.files import check_finite, read_tensors, write_tensors
 from subgame.tree.parts import both
 from subgame.tree.ranges.betting_tree import grow_street
@@ -85,9 +85,10 @@ def classes_of(blueprint: StoredBlueprint) -> NDArray[np.int64]:
 class PreflopValues:
     """What each way to the flop is worth for each pair of classes of hands.
 
-    >>> from subgame.blueprints.recipe import Recipe
+    >>> from subgame.blueprints.recipe import BlueprintRecipe
     >>> from subgame.blueprints.training import Trainer
-    >>> recipe = Recipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd")
+    >>> cards = {"ranks": "9TJQKA", "suits": "cd"}
+    >>> recipe = BlueprintRecipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, **cards)
     >>> table = PreflopValues.make(StoredBlueprint.of(Trainer(recipe)), 3)
     >>> table.boards, [str(leaf) for leaf in table.leaves], table.values.shape
     (3, ['cc/'], (2, 4, 1, 36, 36))
@@ -214,7 +215,8 @@ class PreflopValues:
 def digest(blueprint: StoredBlueprint) -> str:
     """Which blueprint it is, by its strategy before the flop and its recipe."""
     first = np.ascontiguousarray(blueprint.probabilities[0]).tobytes()
-    return f"{zlib.crc32(first + repr(blueprint.recipe).encode()):08x}"
+    recipe = ", ".join(f"{name}={value!r}" for name, value in blueprint.recipe.as_dict().items())
+    return f"{zlib.crc32(first + f'Recipe({recipe})'.encode()):08x}"
 
 
 # Boards ------------------------------------------------------------------------------------------

@@ -25,7 +25,8 @@ from subgame.refine.ranges.subgames import RangeSubgame, Spot
 from subgame.refine.reached import Followed, Reached
 from subgame.tree.parts import restrict
 from subgame.tree.public_tree import OnDemand, PublicTree
-from subgame.tree.ranges.find import board_key, places
+from subgame.tree.ranges.find import board_key
+from subgame.tree.ranges.merging import places
 from subgame.tree.ranges.tree import compile_range_tree, range_tree
 
 Floats = NDArray[np.float64]

@@ -28,7 +28,7 @@ from subgame.refine.ranges.gifts import carried_gifts
 from subgame.refine.subgame import Subgame, Trunk
 from subgame.tree import parts
 from subgame.tree.ranges.betting_tree import decisions
-from subgame.tree.ranges.find import places
+from subgame.tree.ranges.merging import places
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree, range_tree
 from subgame.tree.strategy import Strategy
 

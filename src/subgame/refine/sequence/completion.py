@@ -11,7 +11,7 @@ from subgame.engines.factory import engine
 from subgame.errors import brief
 from subgame.refine.sequence.subgames import sequence_subgames
 from subgame.refine.subgame import At, Subgame
-from subgame.solve.lp import constraints, maximin
+from subgame.solve.program import constraints, maximin
 from subgame.tree.parts import both
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import sequence_tree

@@ -21,7 +21,7 @@ from subgame.errors import SubgameError
 from subgame.refine.behind import left
 from subgame.refine.gadgets import GadgetInputs
 from subgame.refine.sequence.subgames import SequenceSubgame
-from subgame.solve.lp import constraints, maximin
+from subgame.solve.program import constraints, maximin
 
 
 class Programme(NamedTuple):

@@ -246,6 +246,8 @@ def sequence_subgames(tree: PublicTree, at: At | Sequence[Subgame]) -> list[Sequ
         found = cut_already(tree, [each for each in at if isinstance(each, Subgame)])
     else:
         found = list(cut_sequence_tree(whole, cast(At, at)))
+    if any(each.overlaps for each in found):
+        raise SubgameError("Subgames cut by knowledge overlap; only refine solves them.")
     out = [each for each in found if isinstance(each, SequenceSubgame)]
     if len(out) < len(found):
         raise SubgameError(f"{tree!r} is not a sequence tree; this needs its histories.")

@@ -252,7 +252,7 @@ def refine(
         (subgame, p)
         for p in ((0, 1) if player is None else (player,))
         for subgame in subgames
-        if subgame.tree.players[p].names
+        if subgame.serves(p)
     ]
     how, tell = solving.technique(gadget, tree, len(jobs)), progress or (lambda done, of: None)
     trunks: dict[int, Trunk] = {}
@@ -294,14 +294,14 @@ def _safe_parts(
     """The parts with the blueprint kept wherever it is not shown that nothing is lost.
 
     A part whose bound is 0 loses nothing, whatever is played in the other subgames (Burch et al.
-    2014, Theorem 1; Brown & Sandholm 2017, Theorem 1). Of the others, as many as possible with the
-    smallest bounds are played, as long as the whole strategy, evaluated exactly, loses no more than
-    the blueprint.
+    2014, Theorem 1; Brown & Sandholm 2017, Theorem 1), unless subgames overlap. Of the others, as
+    many as possible with the smallest bounds are played, as long as the whole strategy, evaluated
+    exactly, loses no more than the blueprint.
     """
     out = list(parts)
     for p in (0, 1):
         mine = [k for k, part in enumerate(parts) if part.player == p]
-        doubtful = [k for k in mine if parts[k].bound > parts[k].rounding]
+        doubtful = [k for k in mine if _is_doubtful(parts[k])]
         doubtful.sort(key=lambda k: parts[k].bound)
         slack = sum(parts[k].rounding for k in mine)
         count = len(doubtful)
@@ -316,6 +316,11 @@ def _safe_parts(
             sigma = part.subgame.restrict(blueprint, p)
             out[k] = replace(part, sigma=sigma, values=part.cbv, rejected=part.margin)
     return out
+
+
+def _is_doubtful(part: Part) -> bool:
+    """Whether only the whole strategy shows that nothing is lost by this part."""
+    return part.subgame.overlaps or part.bound > part.rounding
 
 
 def _pick(given: Any, subgame: Subgame, what: str, o: int, jobs: list[Any]) -> Floats | None:
@@ -346,7 +351,7 @@ def _refine_one(
     uncertainty: Floats | None,
 ) -> Part:
     """Solve one subgame behind its gadget, and measure what it leaves the opponent."""
-    o = trunk.opponent
+    o, subgame = trunk.opponent, subgame.under(trunk)
     inputs, gifts = trunk.inputs(subgame, how.gadget, alternatives, uncertainty)
     played, solved = [subgame.restrict(trunk.blueprint, 1 - o)] * 2, None
     if (inputs.weight > 0).any():  # otherwise we never come here: the blueprint may stay

@@ -7,16 +7,13 @@ them, see `locate`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.games.holdem.isomorphism import card_permutations
 from subgame.tree.ranges.betting_tree import LANES
-
-if TYPE_CHECKING:
-    from subgame.tree.ranges.tree import BoardList, RangeSide, RangeTree
+from subgame.tree.ranges.boards import BoardList, Seat
 
 Ints = NDArray[np.int64]
 Cards = tuple[int, ...]
@@ -25,7 +22,7 @@ Cards = tuple[int, ...]
 class Finder:
     """Sequences of one player's infosets by hand, board and betting."""
 
-    def __init__(self, side: RangeSide) -> None:
+    def __init__(self, side: Seat) -> None:
         self.side, deck = side, side.holdem.deck
         self.cards = {deck.card_name(card): card for card in range(deck.size)}
         self.hands = {deck.hand_name(hand): hand for hand in range(deck.num_hands)}
@@ -127,17 +124,3 @@ def locate(units: BoardList, cards: Sequence[int]) -> tuple[int, Ints]:
     if size != len(cards):
         raise KeyError(tuple(cards))
     return u, deck.hand_table[moved[deck.hands[:, 0]], moved[deck.hands[:, 1]]].astype(np.int64)
-
-
-def places(part: RangeTree, whole: RangeTree, p: int) -> Ints:
-    """[q] where each of a part's sequences stands in a tree whose boards may be merged; -1: not."""
-    out, side = np.full(part.stored(p), -1, dtype=np.int64), part.players[p]
-    finder = Finder(whole.players[p])  # one that is not kept, because it remembers all boards
-    for u, unit in enumerate(part.units):
-        hands = unit.hands[p]
-        for j, state in enumerate(part.streets[unit.street].states[p]):
-            actions, first, stride = finder.cells(unit.cards, str(state))
-            found = first[hands][:, None]
-            found = np.where(found < 0, -1, found + stride * np.arange(len(actions)))
-            out[side.cells(u, j)] = found
-    return out

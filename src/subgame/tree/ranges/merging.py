@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.tree.parts import both, embed, restrict
-from subgame.tree.ranges.find import places
+from subgame.tree.ranges.find import Finder
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
 Ints = NDArray[np.int64]
@@ -48,3 +48,17 @@ def unmerged(tree: RangeTree) -> Unmerged:
         return np.array([index[name] for name in plain.players[p].slots])
 
     return Unmerged(plain, tree, both(lambda p: places(plain, tree, p)), both(slots))
+
+
+def places(part: RangeTree, whole: RangeTree, p: int) -> Ints:
+    """[q] where each of a part's sequences stands in a tree whose boards may be merged; -1: not."""
+    out, side = np.full(part.stored(p), -1, dtype=np.int64), part.players[p]
+    finder = Finder(whole.players[p])  # one that is not kept, because it remembers all boards
+    for u, unit in enumerate(part.units):
+        hands = unit.hands[p]
+        for j, state in enumerate(part.streets[unit.street].states[p]):
+            actions, first, stride = finder.cells(unit.cards, str(state))
+            found = first[hands][:, None]
+            found = np.where(found < 0, -1, found + stride * np.arange(len(actions)))
+            out[side.cells(u, j)] = found
+    return out

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from subgame.tree.ranges.find import board_key
-
-if TYPE_CHECKING:
-    from subgame.tree.ranges.tree import RangeSide
+from subgame.tree.ranges.boards import Seat
+from subgame.tree.ranges.find import Finder, board_key
 
 
 class InfosetIndex(Mapping[str, int]):
@@ -24,11 +21,11 @@ class InfosetIndex(Mapping[str, int]):
     False
     """
 
-    def __init__(self, side: RangeSide) -> None:
-        self.side = side
+    def __init__(self, side: Seat, finder: Finder) -> None:
+        self.side, self.finder = side, finder
 
     def __getitem__(self, name: str) -> int:
-        side, finder = self.side, self.side.finder
+        side, finder = self.side, self.finder
         hand, cards, line = finder.parse(str(name))
         u = finder.boards[board_key(cards)]
         j = finder.decisions[int(side.units.boards.street[u])][line]

@@ -8,15 +8,13 @@ street are processed together.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.tree.ranges.betting_tree import LANES, Street
-
-if TYPE_CHECKING:
-    from subgame.tree.ranges.tree import RangeSide
+from subgame.tree.ranges.boards import Seat
 
 Ints = NDArray[np.int64]
 CHUNK = 1 << 18
@@ -51,7 +49,7 @@ class Decisions(NamedTuple):
 
 
 def chunks(
-    side: RangeSide, *arrays: NDArray[Any]
+    side: Seat, *arrays: NDArray[Any]
 ) -> Iterator[tuple[list[NDArray[Any]], Decisions, Ints, NDArray[np.bool_]]]:
     """A player's numbers, a few tiles of a street at a time: views ``[tile, action, lane]``.
 
@@ -75,7 +73,7 @@ def chunks(
             yield views, decisions, short, real
 
 
-def normalise(side: RangeSide, weights: NDArray[Any]) -> NDArray[np.float32]:
+def normalise(side: Seat, weights: NDArray[Any]) -> NDArray[np.float32]:
     """[q] probabilities in proportion to weights; uniform where they sum to 0, 0 in padding."""
     if weights.max(initial=0) > HUGE:
         weights = weights / np.float64(weights.max())
@@ -92,7 +90,7 @@ def normalise(side: RangeSide, weights: NDArray[Any]) -> NDArray[np.float32]:
     return out
 
 
-def sums_error(side: RangeSide, probs: NDArray[Any]) -> float:
+def sums_error(side: Seat, probs: NDArray[Any]) -> float:
     """The largest difference from 1 of a hand's probabilities summed over a decision's actions."""
     worst = 0.0
     for (given,), decisions, short, real in chunks(side, probs):

@@ -1,7 +1,7 @@
 """`BlueprintValues`: what ranges win from a public state on, if both players follow a blueprint.
 
 It is the value function by which AIVAT takes the luck out of whole hold'em
-(`subgame.play.range_match`). All betting that the blueprint knows below a decision is summed,
+(`subgame.play.aivat`). All betting that the blueprint knows below a decision is summed,
 exactly over both players' hands, on whole boards: on all of them where one card is to come, and on
 a fixed choice of them before.
 """
@@ -9,7 +9,7 @@ a fixed choice of them before.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from random import Random
 from typing import Any, NamedTuple
@@ -23,6 +23,10 @@ from subgame.engines.numba.sampled import NumbaSweeps, flat
 from subgame.engines.numba.sampled_kernels import Flat, Hands, add_fold, add_showdown, sweep
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS
+from subgame.games.holdem.rules import Betting
+from subgame.play.aivat import ValueFunction
+from subgame.refine.ranges.reached import ReachedRanges
+from subgame.refine.reached import Reached
 from subgame.tree.betting_arrays import STORED, BettingArrays
 
 Floats = NDArray[np.float64]
@@ -30,6 +34,8 @@ Board = tuple[int, ...]
 Ranges = tuple[Floats, Floats]
 KEPT = 2_000
 """Boards whose hands are kept in order."""
+BEFORE = 24
+"""Whole boards for values before the flop."""
 
 
 class Sums(NamedTuple):
@@ -44,22 +50,27 @@ class Sums(NamedTuple):
         return self.won / self.reach if self.reach > 0 else 0.0
 
 
-class BlueprintValues:
+class BlueprintValues(ValueFunction):
     """Values of public states with both players' ranges, by self-play of a blueprint.
 
-    >>> from subgame.blueprints.recipe import Recipe
+    `boards` are the whole boards for values on the flop, on the turn, and after each turn card.
+
+    >>> from subgame.blueprints.recipe import BlueprintRecipe
     >>> from subgame.blueprints.training import Trainer
-    >>> recipe = Recipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd")
+    >>> cards = {"ranks": "9TJQKA", "suits": "cd"}
+    >>> recipe = BlueprintRecipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, **cards)
     >>> values = BlueprintValues(StoredBlueprint.of(Trainer(recipe)))
     >>> start, ones = recipe.game.start(), np.ones(66)
     >>> board = tuple(range(5))
-    >>> sums = values.sums(FollowedBetting(start, start), (board,), (ones, ones))
+    >>> sums = values.sums(start, (board,), (ones, ones))
     >>> sums.reach == 21 * 10  # pairs of hands that the board leaves
     True
     """
 
-    def __init__(self, blueprint: StoredBlueprint) -> None:
-        self.blueprint, self.deck = blueprint, blueprint.game.deck
+    def __init__(
+        self, blueprint: StoredBlueprint, boards: tuple[int, int, int] = (4, 12, 6)
+    ) -> None:
+        self.blueprint, self.deck, self.boards = blueprint, blueprint.game.deck, boards
         self.final = blueprint.cards.showdown
         engine = NumbaSweeps(blueprint.tree, blueprint.cards.counts, self.deck)
         weights = engine.zeros()
@@ -71,7 +82,43 @@ class BlueprintValues:
         self.unused = np.zeros_like(self.table)
         self._hands = lru_cache(KEPT)(self._sorted)
         self._below = lru_cache(None)(self._cut)
+        self._followed: dict[tuple[str, ...], FollowedBetting] = {}
+        self._before: dict[tuple[str, bytes, bytes], float] = {}
+        """Values before the flop, by betting and ranges: the same come again in every deal."""
 
+    # As AIVAT asks for them --------------------------------------------------------------------
+    def here(self, reached: Reached, p: int) -> Callable[[int], float]:
+        def value(s: int) -> float:
+            reach = [reached.reach[0], reached.reach[1]]
+            reach[p] = np.eye(1, len(reach[p]), s)[0]
+            mean = self.mean(reached.with_reach((reach[0], reach[1])))
+            return mean if p == 0 else -mean
+
+        return value
+
+    def mean(self, reached: Reached) -> float:
+        assert isinstance(reached, ReachedRanges)
+        betting, board, ranges = reached.betting, reached.board, reached.reach
+        if board:
+            late = self.final - len(board) <= 1
+            runouts = self.runouts(board, self.boards[1] if late else self.boards[0])
+            return self.sums(betting, runouts, ranges).mean
+        key = str(betting), ranges[0].tobytes(), ranges[1].tobytes()
+        if key not in self._before:
+            self._before[key] = self.sums(betting, self.runouts((), BEFORE), ranges).mean
+        return self._before[key]
+
+    def mean_after_deal(self, reached: Reached) -> float:
+        assert isinstance(reached, ReachedRanges)
+        runouts = self.runouts(reached.board, self.boards[2])
+        return self.sums(reached.betting, runouts, reached.reach).mean
+
+    def knows(self, reached: Reached) -> bool:
+        assert isinstance(reached, ReachedRanges)
+        abstract = self.followed(reached.betting).waiting
+        return abstract is not None and abstract.history == reached.betting.history
+
+    # Sums over hands and boards ----------------------------------------------------------------
     def runouts(self, board: Board, most: int) -> list[Board]:
         """The whole boards that may follow, or a choice of `most` of them, always the same."""
         left = [card for card in range(self.deck.size) if card not in board]
@@ -88,18 +135,32 @@ class BlueprintValues:
                 out.append((*board, card, *others))
         return out[:most]
 
-    def after(self, at: FollowedBetting, action: str) -> FollowedBetting:
-        """After an action, which is taken for the nearest one that the blueprint knows."""
-        return at.after(action, self.blueprint.actions, DETERMINISTIC)
+    def followed(self, betting: Betting) -> FollowedBetting:
+        """A betting, with that of the blueprint which stands for it.
 
-    def sums(self, at: FollowedBetting, boards: Sequence[Board], ranges: Ranges) -> Sums:
+        Each bet is taken for the nearest one that the blueprint knows.
+        """
+        actions = tuple(action for action in betting.history if action != "/")
+        if not actions:
+            return FollowedBetting(betting, self.blueprint.game.start())
+        followed = self._followed.get(actions)
+        if followed is None:
+            start = FollowedBetting(betting.rules.start(), self.blueprint.game.start())
+            followed = self._followed.get(actions[:-1], start)
+            left = actions[-1:] if followed is not start else actions
+            for action in left:
+                followed = followed.after(action, self.blueprint.actions, DETERMINISTIC)
+            self._followed[actions] = followed
+        return followed
+
+    def sums(self, betting: Betting, boards: Sequence[Board], ranges: Ranges) -> Sums:
         """Sums over whole boards; `ranges` are [hand] the reach of each player."""
-        real, abstract = at.real, at.waiting
+        real, abstract = betting, self.followed(betting).waiting
         decision = None if abstract is None else self.blueprint.find(abstract)
         total_won = total_reach = 0.0
         for board in boards:
             hands, order = self._hands(board)
-            zero, one = (np.ascontiguousarray(each[order], np.float32) for each in ranges)
+            zero, one = (np.ascontiguousarray(reach[order], np.float32) for reach in ranges)
             if not zero.any() or not one.any():
                 continue
             cards, met = np.zeros(64, np.float32), np.zeros(len(order), np.float32)
@@ -130,20 +191,16 @@ class BlueprintValues:
         """What player 0 wins below a decision of the blueprint, times the reach of the hands."""
         flat, sequences = self._below(decision, scale)
         size = self.deck.num_hands
-        for p, each in enumerate(ranges):
+        for p, weights in enumerate(ranges):
             part = self.table[len(self.table) - (2 - p) * size :][:size]
-            part[order] = each
+            part[order] = weights
         reach, value = (np.empty((count, len(order)), np.float32) for count in sequences[::-1])
         sweep(0, flat, self.table, hands, reach, value, self.unused)
         return float(value[0].sum(dtype=np.float64))
 
-    def ranks(self, board: Board) -> NDArray[np.int16]:
-        """[hand] the strength of each hand on a whole board; -1 if the board blocks it."""
-        return rank_hands(board, self.deck)
-
     def _sorted(self, board: Board) -> tuple[Hands, NDArray[np.int64]]:
         """The hands of a whole board from the weakest on, and which they are."""
-        ranks = self.ranks(board)
+        ranks = rank_hands(board, self.deck)
         free = int(self.deck.compatible(board).sum())
         order = np.argsort(ranks, kind="stable")[len(ranks) - free :]
         new = np.append(True, np.diff(ranks[order]) > 0)
@@ -160,12 +217,12 @@ class BlueprintValues:
         probabilities by "bucket", which is the hand.
         """
         tree, size = self.blueprint.tree, self.deck.num_hands
-        found, waiting = [], [decision]
+        below, waiting = [], [decision]
         while waiting:
             d = waiting.pop()
-            found.append(d)
+            below.append(d)
             waiting += [int(c) for c in tree.child[tree.first[d] : tree.first[d + 1]] if c >= 0]
-        kept = np.sort(np.array(found))
+        kept = np.sort(np.array(below))
         ones = int(np.searchsorted(tree.player[kept], 1))
         whole = np.concatenate([[-1], kept[:ones], [-2], kept[ones:]])  # -1, -2: the ranges
         place = {int(d): k for k, d in enumerate(whole)}
