@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from serving import put, serving
@@ -50,11 +51,10 @@ def test_hands_at_a_solved_spot_are_graded(tmp_path: Path, monkeypatch: pytest.M
     with serving(tmp_path, workers=0) as client:
         spot = solved()
         spot.save(tmp_path / "spot.safetensors")
-        job = put(
-            client.app.app.state.store, kind="load", upload=str(tmp_path / "spot.safetensors")
-        )  # type: ignore[attr-defined]
+        app: Any = client.app
+        store = app.app.state.store
+        job = put(store, kind="load", upload=str(tmp_path / "spot.safetensors"))
         worker.run(tmp_path, job)
-        store = client.app.app.state.store  # type: ignore[attr-defined]
         row = store.get("jobs", job)
         told = {"spot": {"board": "2s2h2d7c7d"}}
         store.put(
