@@ -83,6 +83,8 @@ def _decision(found: Decision, values: bool) -> dict[str, object]:
     """The actions, and the strategy of each hand."""
     import numpy as np
 
+    from subgame.spots.made_hands import DRAWS, MADE, draw, made_hand
+
     held = np.flatnonzero(found.reach > 0)
     actions = []
     numbers: tuple[str, ...] = ("frequency", "of_pot", "ev")
@@ -98,11 +100,16 @@ def _decision(found: Decision, values: bool) -> dict[str, object]:
                 **{key: _number(row[key]) for key in numbers if key in row},
             }
         )
+    board = found.tree.holdem.deck.name(found.board)
+    held_names = [found.hand_names[h] for h in held.tolist()]
     told: dict[str, Any] = {
         "player": found.player,
         "frequency": _number(found.line_frequency),
         "actions": actions,
-        "hands": [found.hand_names[h] for h in held.tolist()],
+        "hands": held_names,
+        "made": [made_hand(name, board) for name in held_names],
+        "draws": [draw(name, board) for name in held_names],
+        "kinds": {"made": MADE, "draws": DRAWS},
         "reach": _numbers(found.reach[held]),
         "chance": _numbers(found.chance[held], DIGITS + 2),
         "probs": _numbers(found.probs[held]),

@@ -477,9 +477,9 @@ class _PioSettings(_Reader):
         known = (*_PIO_SIZES.values(), "AddAllin")
         for key, value in found.items():
             street, _, name = key.partition(".")
-            if re.fullmatch(r"(Flop|Turn|River)Config(IP)?", street) and name not in known:
-                if value not in ("", "False"):
-                    made.left_out.append(f"The setting #{key}# was left out.")
+            of_street = re.fullmatch(r"(Flop|Turn|River)Config(IP)?", street)
+            if of_street and name not in known and value not in ("", "False"):
+                made.left_out.append(f"The setting #{key}# was left out.")
         if found.get("AddAllinOnlyIfLessThanThisTimesThePot", "").isdecimal():
             made.left_out.append(
                 "All-in is added wherever AddAllin is set, however large it is; write "
