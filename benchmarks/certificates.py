@@ -1,6 +1,6 @@
 """Exact equilibria of four games, each checked by `tools/check_certificate.py`.
 
-    python benchmarks/certificates.py [--out FILE]
+python benchmarks/certificates.py [--out FILE]
 """
 
 from __future__ import annotations

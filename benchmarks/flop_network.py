@@ -33,7 +33,7 @@ from subgame.play.hunl import rollouts
 from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.hunl.flop_network import FlopNetwork, flop_pairs
 from subgame.play.hunl.plans import FLOP
-from subgame.play.hunl.rollouts import Rollouts
+from subgame.play.hunl.rollouts import StreetRollouts
 from subgame.play.hunl.street import EVALUATING, SCHEDULE, BucketLeaves, LimitedStreet, evaluated
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits, Run, drive
@@ -53,13 +53,13 @@ SPOTS = [  # the betting before the flop, and the seat that is solved for
 Floats = NDArray[np.float64]
 
 
-class Seeded(Rollouts):
+class Seeded(StreetRollouts):
     """With rollouts on other boards for another seed."""
 
     def boards(self, count: int, seed: int) -> BucketLeaves:
         self.seed, self.known = seed, {}
         rollouts.BOARDS = count
-        return evaluated(self.at, self)[0]
+        return evaluated(self.at, lambda end: self.values(end.leaves, end.until))[0]
 
     def _runouts(self) -> Any:
         reached, random = self.at.reached, Random(self.seed)

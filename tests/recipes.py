@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.blueprints.recipe import Recipe
+from subgame.blueprints.recipe import BlueprintRecipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
 from subgame.games.holdem.evaluate import rank_hands
@@ -13,7 +13,7 @@ from subgame.games.holdem.game import HoldemState
 from subgame.games.holdem.rules import Betting
 from subgame.play.hunl.below import FACTOR
 
-FLOP = Recipe(
+FLOP = BlueprintRecipe(
     "flop",
     "preflop: 1x / cap 1; flop: 1x / cap 2",
     (None, None),
@@ -26,7 +26,7 @@ FLOP = Recipe(
 )
 
 
-def trained(recipe: Recipe, iterations: int) -> StoredBlueprint:
+def trained(recipe: BlueprintRecipe, iterations: int) -> StoredBlueprint:
     trainer = Trainer(recipe)
     trainer.advance(iterations)
     return StoredBlueprint.of(trainer)

@@ -69,6 +69,21 @@ def test_libraries_that_do_not_fit_are_a_sentence() -> None:
     assert "There is not enough memory" in sentence(answer)
 
 
+@pytest.mark.parametrize("most", [100, 140, 180, 250])
+def test_less_than_the_libraries_need_is_a_sentence(most: int) -> None:
+    """OpenBLAS would end the process, or send it SIGINT."""
+    words = [sys.executable, "-m", "subgame", "solve", "kuhn"]
+    limit = (most * 2**20, most * 2**20)
+    answer = subprocess.run(
+        words,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limit),
+    )
+    assert "There is not enough memory" in sentence(answer)
+
+
 def test_a_blueprint_that_does_not_fit_is_refused_and_its_checkpoint_is_kept(
     tmp_path: Path,
 ) -> None:

@@ -17,6 +17,15 @@ GAMES = {
     "kuhn": "kuhn_poker",
     "leduc": "leduc_poker",
     "liars-dice(dice=1, faces=4)": "liars_dice(numdice=1,dice_sides=4)",
+    "battleship(rows=1, cols=4, ship=2, shots=2)": (
+        "battleship(board_width=4,board_height=1,ship_sizes=[2],ship_values=[1],num_shots=2,"
+        "allow_repeated_shots=false)"
+    ),
+    "battleship(rows=2, cols=2, ship=2, shots=2)": (
+        "battleship(board_width=2,board_height=2,ship_sizes=[2],ship_values=[1],num_shots=2,"
+        "allow_repeated_shots=false)"
+    ),
+    "dark-hex": "dark_hex(num_rows=2,num_cols=2,gameversion=adh)",
     "goofspiel(cards=4)": "goofspiel(imp_info=True,num_cards=4,points_order=descending)",
 }
 CASES = [(name, home) for pair in GAMES.items() for name, home in zip(pair, "ab", strict=True)]

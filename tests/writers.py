@@ -11,7 +11,7 @@ from pathlib import Path
 
 import subgame as sg
 from slumbot_stand_in import StandIn
-from subgame.blueprints.recipe import Recipe
+from subgame.blueprints.recipe import BlueprintRecipe
 from subgame.blueprints.run import train
 from subgame.games.holdem import Holdem, hunl
 from subgame.papers import burch2014_fig4, moravcik2016_fig5
@@ -23,7 +23,7 @@ from subgame.play.protocols.slumbot import play_slumbot
 from subgame.spots.flops import Flop
 from subgame.spots.report import flop_report
 
-TINY = Recipe(
+TINY = BlueprintRecipe(
     "tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd", iterations=2
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import subgame as sg
-from subgame.blueprints.recipe import METHODS, Recipe
+from subgame.blueprints.recipe import METHODS, BlueprintRecipe
 from subgame.blueprints.training import Trainer
 from subgame.games.holdem.cards import Deck
 
@@ -31,7 +31,9 @@ def sequences() -> None:
 def blueprints() -> None:
     """Kernels of hands' strengths and of sampled boards."""
     buckets = (None, 2, 2, 2)
-    tiny = Recipe("tiny", "all: a / cap 1", buckets, 600, ranks="TJQKA", suits="cd", boards=2)
+    tiny = BlueprintRecipe(
+        "tiny", "all: a / cap 1", buckets, 600, ranks="TJQKA", suits="cd", boards=2
+    )
     for method in METHODS:
         Trainer(replace(tiny, method=method)).advance(1)
 

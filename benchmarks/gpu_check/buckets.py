@@ -13,6 +13,7 @@ from gpu_check.games import far, fresh
 from gpu_check.measure import Json, Pair, Scale, advance, kept
 from subgame.abstraction.features import features
 from subgame.abstraction.points import points
+from subgame.abstraction.recipe import Recipe
 from subgame.engines.torch.buckets import Bucketed
 from subgame.engines.torch.ranges import TorchRangeEngine
 from subgame.games.holdem.game import BOARD_CARDS
@@ -44,7 +45,7 @@ def part_buckets(scale: Scale) -> Json:
 def by_strength(tree: RangeTree, count: int) -> Buckets:
     """`count` buckets of the flop, of equal mass, by the probability to win against any hand."""
     where = points(tree.holdem.deck, BOARD_CARDS[1])
-    strength = features(where, "ehs", BOARD_CARDS[tree.holdem.rules.last_street])[:, 0]
+    strength = features(where, Recipe("ehs"), BOARD_CARDS[tree.holdem.rules.last_street])[:, 0]
     order = np.argsort(strength, kind="stable")
     mass = where.mass[order]
     labels = np.empty(len(where), np.int32)

@@ -3,11 +3,11 @@
     python docs/site/build.py            # writes build/site
     python docs/site/build.py --stage    # only lays out build/site-pages
 
-Pages are the Markdown files of ``docs/`` and the root, one page per file of ``docs/results`` and
-one per package of the API. Every page in ``docs/`` is taken in: those that `NAV` does not place are
-"How to" pages, so a new page needs no entry here, and a page that is not there is left out. Links
-are rewritten to where pages stand in the site; a link to a file that is not in the site becomes its
-name. The site needs no network.
+Pages are the Markdown files of ``docs/`` and the root, one page per paper and per file of
+``docs/results``, and one per package of the API. Every page in ``docs/`` is taken in: those that
+`NAV` does not place are "How to" pages, so a new page needs no entry here, and a page that is not
+there is left out. Links are rewritten to where pages stand in the site; a link to a file that is
+not in the site becomes its name. The site needs no network.
 """
 
 from __future__ import annotations
@@ -26,21 +26,23 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 from results import page_of
 
+import papers
+
 ROOT = Path(__file__).resolve().parents[2]
 STAGE, SITE = ROOT / "build" / "site-pages", ROOT / "build" / "site"
 LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s]+)\)")
 FENCE = re.compile(r"^(```.*?^```)$", re.MULTILINE | re.DOTALL)
 REST = "*"
 """Stands for the pages of ``docs/`` that have no place of their own."""
-MARK = "<!-- status table -->"
-"""Where `docs/status.md` has the table of README's status, while README has it."""
 NAV: list[tuple[str, Any]] = [
     ("Start", "README.md"),
     ("Getting started", "docs/start.md"),
-    ("Concepts", "docs/concepts.md"),
+    ("Concepts", ["docs/concepts.md", "docs/techniques.md", "docs/glossary.md"]),
     ("Tutorials", "docs/tutorials"),
     ("How to", REST),
+    ("Gallery", "docs/gallery.md"),
     ("Results", "docs/results"),
+    ("Result files", "docs/results/*.json"),
     ("Papers and code", "docs/papers.md"),
     ("API", "src/subgame"),
     ("Other solvers", "docs/comparison.md"),
@@ -92,10 +94,7 @@ def relinked(text: str, source: str, where: dict[str, str]) -> str:
 
 
 def completed(text: str, source: str) -> str:
-    """The text of a page with what the site adds to it: the table of README, links to the API."""
-    if source == "docs/status.md" and MARK in text:
-        table = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Status\n")[2]
-        return text.replace(MARK, table.partition("\n\n[")[0].strip())
+    """The text of a page with what the site adds to it: links to the API and to results."""
     if source == "docs/papers.md":
         text = re.sub(
             r"`(subgame[\w.]*?\.((?:[A-Z]\w*\.|\w+\.(?=run`))?\w+))`", r"[`\2`][\1]", text
@@ -119,23 +118,18 @@ def title(name: str) -> str:
     return found[1].replace("`", "")
 
 
-def result_pages() -> list[str]:
-    """A page for each file of ``docs/results``, and the index with links to them."""
+def result_pages(where: dict[str, str]) -> tuple[list[str], list[str]]:
+    """The index, a page for each paper and the notes; and a page for each file."""
+    for paper in papers.papers():
+        name = f"docs/results/{paper['page']}.md"
+        write(where[name], relinked(papers.page(paper), name, where))
+    front = ["index", *(paper["page"] for paper in papers.papers()), "notes"]
     pages = []
     for path in sorted((ROOT / "docs" / "results").glob("*.json")):
         pages.append(f"results/{path.stem}.md")
         write(pages[-1], page_of(path))
         shutil.copy(path, STAGE / "results" / path.name)
-    index = (STAGE / "results/index.md").read_text(encoding="utf-8")
-    named = {Path(page).stem for page in pages}
-    index = re.sub(
-        r"^\| `([\w+-]+)`",
-        lambda m: f"| [`{m[1]}`]({m[1]}.md)" if m[1] in named else m[0],
-        index,
-        flags=re.MULTILINE,
-    )
-    write("results/index.md", index)
-    return ["results/index.md", *pages]
+    return [f"results/{name}.md" for name in front], pages
 
 
 # API -----------------------------------------------------------------------------------------
@@ -203,6 +197,7 @@ def stage() -> None:
             (STAGE / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, STAGE / name)
     shutil.copy(Path(__file__).parent / "style.css", STAGE / "style.css")
+    shutil.copy(ROOT / "docs" / "llms.txt", STAGE / "llms.txt")
     config = (Path(__file__).parent / "zensical.toml").read_text(encoding="utf-8")
     nav = ",\n".join(f"  {entry}" for entry in _nav(where))
     (STAGE.parent / "zensical.toml").write_text(config.replace("NAV", f"[\n{nav}\n]"), "utf-8")
@@ -210,7 +205,7 @@ def stage() -> None:
 
 def _nav(where: dict[str, str]) -> Iterator[str]:
     """The lines of the navigation, in TOML."""
-    results, api = result_pages(), api_pages()
+    (results, files), api = result_pages(where), api_pages()
     tutorials = sorted(
         name for source, name in where.items() if source.startswith("docs/tutorials/")
     )
@@ -218,7 +213,12 @@ def _nav(where: dict[str, str]) -> Iterator[str]:
     placed = {
         where.get(p, p) for _, entry in NAV for p in ([entry] if isinstance(entry, str) else entry)
     }
-    many = {"docs/results": results, "src/subgame": api, "docs/tutorials": tutorials}
+    many = {
+        "docs/results": results,
+        "docs/results/*.json": files,
+        "src/subgame": api,
+        "docs/tutorials": tutorials,
+    }
     many[REST] = [name for name in pages if name not in placed]
     for label, entry in NAV:
         if isinstance(entry, list):

@@ -35,7 +35,7 @@ def page_of(path: Path) -> str:
         found["Figures"] = found.pop("rows")
     lines += _value(found, 2)
     if notes:
-        lines += ["## Notes", "", *(f"- {_text(note)}" for note in notes), ""]
+        lines += ["## Notes", "", *(f"- {as_text(note)}" for note in notes), ""]
     lines += ["## How it was made", "", *_value(about, 3), f"The file: [{path.name}]({path.name})."]
     return "\n".join(lines) + "\n"
 
@@ -51,9 +51,9 @@ def _value(value: Any, level: int) -> list[str]:
         if not plain and _alike(rest):
             return _table([{"": key, **row} for key, row in rest.items()])
         for key, inside in rest.items():
-            lines += [f"{'#' * min(level, 6)} {_text(key)}", "", *_value(inside, level + 1)]
+            lines += [f"{'#' * min(level, 6)} {as_text(key)}", "", *_value(inside, level + 1)]
         return lines
-    return [_text(value), ""] if value else []
+    return [as_text(value), ""] if value else []
 
 
 def _nested(value: Any) -> bool:
@@ -78,26 +78,26 @@ def _table(rows: list[dict[str, Any]]) -> list[str]:
     heads = list(dict.fromkeys(key for row in rows for key in row))
     if len(heads) > WIDEST:  # what is nested stays in the file
         heads = [head for head in heads if not any(isinstance(row.get(head), dict) for row in rows)]
-    lines = ["| " + " | ".join(_text(head) or " " for head in heads) + " |"]
+    lines = ["| " + " | ".join(as_text(head) or " " for head in heads) + " |"]
     lines.append("| " + " | ".join("---" for _ in heads) + " |")
     for row in rows[:LONGEST]:
-        lines.append("| " + " | ".join(_text(row.get(head, "")) or " " for head in heads) + " |")
+        lines.append("| " + " | ".join(as_text(row.get(head, "")) or " " for head in heads) + " |")
     if len(rows) > LONGEST:
         lines += ["", f"{len(rows) - LONGEST:,} more lines are in the file."]
     return [*lines, ""]
 
 
-def _text(value: Any) -> str:
+def as_text(value: Any) -> str:
     """A value as people read it, safe in a Markdown table."""
     if value is None:
         return "–"
     if isinstance(value, int | float):
         return figure(value)
     if isinstance(value, list):
-        shown = ", ".join(_text(item) for item in value[:LONGEST])
+        shown = ", ".join(as_text(item) for item in value[:LONGEST])
         return shown + (" …" if len(value) > LONGEST else "")
     if isinstance(value, dict):
-        return ", ".join(f"{_text(key)} {_text(item)}" for key, item in value.items())
+        return ", ".join(f"{as_text(key)} {as_text(item)}" for key, item in value.items())
     out = str(value).replace("\n", " ")
     for sign in "\\`*_[]<>|#":
         out = out.replace(
@@ -107,4 +107,4 @@ def _text(value: Any) -> str:
 
 
 def _sentence(text: str) -> str:
-    return f"{_text(text[:1].upper() + text[1:]).rstrip('.')}."
+    return f"{as_text(text[:1].upper() + text[1:]).rstrip('.')}."

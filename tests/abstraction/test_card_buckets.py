@@ -14,6 +14,7 @@ import subgame as sg
 from subgame.abstraction import cards, clustering
 from subgame.abstraction.arrays import put
 from subgame.abstraction.clustering import assign, cluster
+from subgame.abstraction.recipe import Recipe
 from subgame.games.holdem.isomorphism import canonicalise
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
@@ -33,7 +34,7 @@ def test_means_are_those_of_scipy_from_the_same_start(
     rows = blobs(1)
     start = rows[np.random.default_rng(2).permutation(len(rows))[:9]]
     monkeypatch.setattr(clustering, "_begin", lambda *_: put(start, device))
-    found = cluster(rows, 9, iterations=100, device=device)
+    found = cluster(rows, 9, Recipe(iterations=100), device=device)
     centres, labels = kmeans2(
         rows.astype(np.float64), start.astype(np.float64), 100, minit="matrix"
     )
@@ -49,7 +50,7 @@ def test_medians_are_the_best_centres(device: str | None) -> None:
     """The sum of distances from weighted medians is the least; mass counts as copies do."""
     rows, rng = blobs(3, 80, 2), np.random.default_rng(4)
     mass = rng.integers(1, 5, len(rows))
-    found = cluster(rows, 6, mass=mass, metric="l1", restarts=3, device=device)
+    found = cluster(rows, 6, Recipe(metric="l1", restarts=3), mass=mass, device=device)
     many = np.repeat(rows, mass, axis=0)
     labels = np.repeat(found.labels, mass)
     assert np.array_equal(found.labels, cdist(rows, found.centres, "cityblock").argmin(1))
@@ -61,14 +62,14 @@ def test_medians_are_the_best_centres(device: str | None) -> None:
 
 def test_restarts_choose_the_better_and_seeds_repeat() -> None:
     rows = blobs(5)
-    one, again, best = (cluster(rows, 12, restarts=k, seed=7) for k in (1, 1, 8))
+    one, again, best = (cluster(rows, 12, Recipe(restarts=k, seed=7)) for k in (1, 1, 8))
     assert np.array_equal(one.labels, again.labels)
 
     def spread(found: clustering.Clusters) -> float:
         return float(((rows - found.centres[found.labels]) ** 2).sum())
 
     assert spread(best) <= spread(one)
-    assert {cluster(rows, 12, seed=seed).distance for seed in range(5)} != {one.distance}
+    assert {cluster(rows, 12, Recipe(seed=seed)).distance for seed in range(5)} != {one.distance}
     few = cluster(rows[:3].repeat(4, axis=0), 9)
     assert few.count == 3
     assert few.distance == 0
@@ -76,7 +77,7 @@ def test_restarts_choose_the_better_and_seeds_repeat() -> None:
 
 def test_many_centres_are_drawn_from_a_sample_and_all_points_assigned() -> None:
     rows = np.random.default_rng(8).random((4000, 2)).astype(np.float32)
-    found = cluster(rows, 600, sample=2500, iterations=3)
+    found = cluster(rows, 600, Recipe(sample=2500, iterations=3))
     assert 550 < found.count <= 600
     assert np.array_equal(found.labels, cdist(rows, found.centres).argmin(1))
     assert assign(rows, found.centres, "l2")[1].max() < 0.02
@@ -102,7 +103,7 @@ def test_buckets_forget_the_order_of_board_cards() -> None:
 
 def test_textures_share_no_bucket() -> None:
     tree = turn_tree()
-    made = cards.abstract(tree, {"flop": 24}, cards.Recipe(textures=4))
+    made = cards.abstract(tree, {"flop": 24}, Recipe(textures=4))
     of = made.buckets.groupings[1].of
     assert made.quality["flop"].used <= 24
     sets = [frozenset(row[row >= 0].tolist()) for row in of]
@@ -141,7 +142,7 @@ def test_clusterings_are_kept_by_their_content(
     again = cards.abstract(tree, {"flop": 9}, cache=tmp_path)
     assert np.array_equal(first.buckets.groupings[1].of, again.buckets.groupings[1].of)
     assert first.quality == again.quality
-    for other in (cards.Recipe(seed=1), cards.Recipe(showdown=5), cards.Recipe("emd")):
+    for other in (Recipe(seed=1), Recipe(showdown=5), Recipe("emd")):
         with pytest.raises(AssertionError, match="computed again"):
             cards.abstract(tree, {"flop": 9}, other, cache=tmp_path)
     first.save(tmp_path / "flop.npz")
@@ -165,6 +166,6 @@ def test_bad_recipes_are_refused() -> None:
     with pytest.raises(sg.SubgameError, match="whole numbers of at least 1"):
         cards.abstract(tree, {"flop": 0})
     with pytest.raises(sg.SubgameError, match="bins must be a whole number"):
-        cards.Recipe(bins=0)
+        Recipe(bins=0)
     with pytest.raises(sg.SubgameError, match="metric"):
-        cluster(np.zeros((2, 1)), 1, metric="l3")  # type: ignore[arg-type]
+        Recipe(metric="l3")  # type: ignore[arg-type]

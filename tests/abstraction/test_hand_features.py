@@ -18,6 +18,7 @@ from subgame.abstraction.features import (
     potential,
 )
 from subgame.abstraction.points import Points, points
+from subgame.abstraction.recipe import Recipe
 from subgame.games.holdem.cards import DECK, Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.isomorphism import count_classes
@@ -57,7 +58,7 @@ def test_features_are_those_of_brute_force(cards: int, showdown: int, device: st
     where = points(SMALL, cards)
     groups = opponent_groups(SMALL, showdown, 3)
     found = {
-        kind: features(where, kind, showdown, opponents=3, bins=10, device=device)
+        kind: features(where, Recipe(kind, opponents=3, bins=10), showdown, device=device)
         for kind in ("ehs", "ehs2", "ochs", "strength-ochs", "emd")
     }
     for board, hand, point in some(where, cards + showdown):
@@ -75,6 +76,21 @@ def test_features_are_those_of_brute_force(cards: int, showdown: int, device: st
         assert found["emd"][point] == pytest.approx(share, abs=1e-6)
     assert np.array_equal(found["strength-ochs"][:, :1], found["ehs"])
     assert np.array_equal(found["strength-ochs"][:, 1:], found["ochs"])
+
+
+@pytest.mark.parametrize("device", [None, "torch"])
+@pytest.mark.parametrize(("cards", "showdown"), [(3, 3), (3, 4), (3, 5), (4, 5), (5, 5)])
+def test_quantiles_are_those_of_brute_force(cards: int, showdown: int, device: str | None) -> None:
+    """Scores on all boards to come in ascending order, eight of them; in 256 bins."""
+    where = points(SMALL, cards)
+    rows = features(where, Recipe("quantiles"), showdown, device=device)
+    for board, hand, point in some(where, cards + showdown):
+        boards = runouts(board, hand, showdown)
+        won = [[2 * w for _, w in shown(runout, hand)] for runout in boards]
+        bins = sorted(int(sum(scores)) * 256 // (2 * len(scores) + 1) for scores in won)
+        many = 1 if cards == showdown else 8
+        chosen = [bins[(2 * k + 1) * len(bins) // (2 * many)] for k in range(many)]
+        assert rows[point].tolist() == chosen
 
 
 def test_distance_of_distributions_is_the_earth_movers() -> None:
@@ -105,9 +121,9 @@ def test_points_are_hands_up_to_suits() -> None:
 
 def test_bad_showdowns_are_refused() -> None:
     with pytest.raises(sg.SubgameError, match="cannot follow a board of 4 cards"):
-        features(points(SMALL, 4), "ehs", 3)
+        features(points(SMALL, 4), Recipe("ehs"), 3)
     with pytest.raises(sg.SubgameError, match="no feature called 'och'"):
-        features(points(SMALL, 3), "och", 3)
+        features(points(SMALL, 3), Recipe("och"), 3)
     with pytest.raises(sg.SubgameError, match="0, 3, 4 or 5 cards"):
         points(SMALL, 2)
 

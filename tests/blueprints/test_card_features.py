@@ -7,8 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
-from subgame.blueprints.boards import BoardIndex
-from subgame.blueprints.cards import QUARTERS, CardBuckets, Lossless, Tables, places
+from subgame.abstraction.boards import BoardIndex
+from subgame.abstraction.card_buckets import CardBuckets, Lossless
+from subgame.abstraction.recipe import Recipe
+from subgame.abstraction.strength_tables import QUARTERS, Tables, places
 from subgame.engines.numba import strengths
 from subgame.games.holdem.cards import DECK, Deck
 from subgame.games.holdem.equity import equities
@@ -20,7 +22,7 @@ SMALL = Deck("9TJQKA", "cd")
 
 @pytest.fixture(scope="module")
 def cards() -> CardBuckets:
-    return CardBuckets.fit(SMALL, (None, 6, 7, 8), seed=1)
+    return CardBuckets.fit(SMALL, (None, 6, 7, 8), Recipe("quantiles", seed=1))
 
 
 def test_every_board_finds_its_canonical_form() -> None:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from subgame.blueprints.recipe import Recipe
+from subgame.blueprints.recipe import BlueprintRecipe
 from subgame.blueprints.training import Trainer
 from subgame.engines.numba.sampled import NumbaSweeps
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.rules import Betting
 
-RECIPE = Recipe(
+RECIPE = BlueprintRecipe(
     "tiny", "all: 1x a / cap 2", (None, 5, 5, 5), 400, ranks="TJQKA", suits="cd", boards=3
 )
 

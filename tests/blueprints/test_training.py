@@ -19,7 +19,7 @@ import pytest
 import subgame as sg
 from recipes import FLOP
 from subgame.blueprints.compare import head_to_head, learned_response
-from subgame.blueprints.recipe import Recipe
+from subgame.blueprints.recipe import BlueprintRecipe
 from subgame.blueprints.run import join_group, train
 from subgame.blueprints.stored import DEFAULT, UNITS, StoredBlueprint, rounded
 from subgame.blueprints.training import Trainer, memory
@@ -33,7 +33,7 @@ from subgame.play.named import known_strategy
 from subgame.solve.evaluate import head_to_head as value_between
 from subgame.tree.ranges.tree import RangeTree, range_tree
 
-HUNL = Recipe(
+HUNL = BlueprintRecipe(
     "tiny", "all: 1x a / cap 1", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd", boards=2
 )
 SHARED = replace(HUNL, boards=9)
@@ -319,7 +319,7 @@ def test_the_default_card_says_what_the_result_files_say() -> None:
 def test_the_default_blueprint_comes_with_the_package() -> None:
     default = StoredBlueprint.load()
     assert DEFAULT.stat().st_size < 25e6
-    assert default.recipe == Recipe.load(DEFAULT.with_suffix(".toml"))
+    assert default.recipe == BlueprintRecipe.load(DEFAULT.with_suffix(".toml"))
     assert default.cards.counts == tuple(default.card["buckets"])
     start = default.game.new_initial_state()
     actions, found = default.range_strategy(start)
@@ -393,6 +393,6 @@ def test_what_a_recipe_cannot_be(change: tuple[str, str], message: str) -> None:
     schedule = "lcfr"
     hours = 1
     """
-    assert Recipe.parse(text).buckets == (None, 6, 6, 6)
+    assert BlueprintRecipe.parse(text).buckets == (None, 6, 6, 6)
     with pytest.raises(SubgameError, match=message):
-        Recipe.parse(text.replace(*change))
+        BlueprintRecipe.parse(text.replace(*change))

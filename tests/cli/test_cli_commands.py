@@ -7,9 +7,11 @@ import json
 import logging
 import math
 import os
+import re
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,8 @@ from rich.text import Text
 
 import subgame as sg
 from subgame import gambit
-from subgame.cli import bench, console, demo
+from subgame.cli import COMMANDS as SENTENCES
+from subgame.cli import GROUPS, bench, console, demo
 from subgame.cli.progress import Meter
 from subgame.cli.solve import sparkline
 from subgame.solve.results import Result, Step
@@ -58,6 +61,7 @@ COMMANDS = (
     "lbr",
     "play",
     "serve",
+    "suite",
     "reproduce",
     "demo",
     "bench",
@@ -100,8 +104,20 @@ def test_help_fits_80_columns(cli: Cli, monkeypatch: pytest.MonkeyPatch, command
     for line, after in itertools.pairwise(lines):
         if line and after:  # within a paragraph
             assert len(line) + 1 + len(after.split()[0]) > 78, line
-    summary = cli("--help").out.partition("Commands")[2]
-    assert summary.count("\n") <= len(COMMANDS) + 8  # one line for each command
+
+
+def test_help_says_what_the_commands_are_for(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    panels = cli("--help").out.split("╭─ ")[2:]  # the first one has the options
+    assert [panel.partition(" ─")[0] for panel in panels] == list(GROUPS)
+    for panel, commands in zip(panels, GROUPS.values(), strict=True):
+        listed = re.findall(r"^│ ([a-z]+) ", panel, re.MULTILINE)
+        assert listed == list(commands)
+        assert panel.count("│\n") <= len(commands) + 1  # one line for each command, or one more
+    assert sorted(COMMANDS) == sorted(name for group in GROUPS.values() for name in group)
+    for name, sentence in SENTENCES.items():
+        function = getattr(import_module(f"subgame.cli.{name}"), f"{name}_command")
+        assert function.__doc__.startswith(sentence)
 
 
 def test_version(cli: Cli) -> None:

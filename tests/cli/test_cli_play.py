@@ -127,3 +127,14 @@ def test_dask() -> None:
         )
     assert there.result == here.result
     assert there.lines == here.lines
+
+
+def test_a_person_sees_pot_and_stacks_and_can_ask_for_help(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed = iter(["help", "fold"])
+    monkeypatch.setattr("typer.prompt", lambda question, **more: print(question) or next(typed))
+    shown = " ".join(cli("play", "hunl", "--against", "raise", "--hands", "1").out.split())
+    assert "The pot is 300; you have 19900 behind, the agent 19800." in shown
+    assert "quit ends the game" in shown
+    assert "inf" not in shown

@@ -14,6 +14,9 @@ import pictures
 import pytest
 import results
 
+import papers
+from subgame.papers import KEYS
+
 HOME = Path(__file__).parents[2]
 
 
@@ -84,10 +87,34 @@ def test_the_map_of_papers_links_to_the_api_and_the_results(site: Path) -> None:
     assert "[`burch2014-fig3`](results/burch2014-fig3.md)" in text
 
 
-def test_the_status_has_the_table(site: Path) -> None:
-    text = (site / "site-pages/status.md").read_text(encoding="utf-8")
-    assert text.count("\n| ") > 15
-    assert build.MARK not in text
+def test_pages_of_papers_are_made_from_their_files(site: Path) -> None:
+    """The copies in the repository are those of the build, and every reproduction is on one."""
+    text = ""
+    for paper in papers.papers():
+        page = papers.page(paper)
+        path = HOME / "docs/results" / f"{paper['page']}.md"
+        assert path.read_text(encoding="utf-8") == page, "run python docs/site/papers.py"
+        assert "](brown2017" not in page or paper["page"] == "brown2017"
+        text += page
+    named = re.findall(r"`subgame reproduce ([\w-]+)", text)
+    known = {key for key in KEYS if re.match(r"burch|moravcik|brown|coin", key)}
+    assert known - set(named) <= {"brown2017-hours"}
+    assert "| Reach-Estimate + Distributional | 116.8 | 112.9 | 85.8 | 97.67 |" in text
+    assert "| Maxmargin, plain (DCFR blueprint) | 1.22 | 5.285 | 4.33 |" in text
+    assert "| unsafe, PCS, 6,400,000 iterations | 0.08 | 0.1918 | 2.40 |" in text
+
+
+def test_the_index_of_results_fits_a_screen() -> None:
+    text = (HOME / "docs/results/README.md").read_text(encoding="utf-8")
+    assert text.count("\n") < 40
+    assert max(len(cell.split()) for line in text.splitlines() for cell in line.split("|")) < 40
+
+
+def test_llms_txt_names_pages_that_exist(site: Path) -> None:
+    text = (site / "site-pages/llms.txt").read_text(encoding="utf-8")
+    named = re.findall(r"[\w/-]+\.md", text)
+    assert len(named) > 10
+    assert [name for name in named if not (HOME / name).is_file()] == []
 
 
 def test_pictures_are_as_drawn() -> None:

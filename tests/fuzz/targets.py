@@ -20,7 +20,7 @@ import numpy as np
 import subgame as sg
 from subgame import gambit
 from subgame.abstraction.cards import Abstraction, abstract
-from subgame.blueprints.recipe import DEFAULT, Recipe
+from subgame.blueprints.recipe import DEFAULT, BlueprintRecipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
 from subgame.cli import main
@@ -298,14 +298,14 @@ def logs(folder: Path) -> list[Target]:
     return [
         Target("log", match, (path.read_text(),), 0.3),
         Target("report log", report, (lines,), 4.0),
-        Target("recipe", Recipe.parse, (RECIPE, DEFAULT.read_text()), 0.3),
+        Target("recipe", BlueprintRecipe.parse, (RECIPE, DEFAULT.read_text()), 0.3),
     ]
 
 
 def trained(folder: Path) -> list[Target]:
     """The readers of abstractions, blueprints, tables and networks."""
     tree = range_tree(sg.compile(sg.holdem.nlfh(ranks="JQKA", suits="hs"), merge="boards"))
-    trainer = Trainer(Recipe.parse(RECIPE), threads=1)
+    trainer = Trainer(BlueprintRecipe.parse(RECIPE), threads=1)
     blueprint, path = StoredBlueprint.of(trainer), folder / "trained.safetensors"
     packed = folder / "trained.npz"
     leduc = trunk_of(sg.games.load("leduc"), "after round 1")

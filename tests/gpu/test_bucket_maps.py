@@ -10,6 +10,7 @@ import pytest
 import subgame as sg
 from subgame.abstraction.features import features
 from subgame.abstraction.points import points
+from subgame.abstraction.recipe import Recipe
 from subgame.errors import MemoryLimitError
 from subgame.games.holdem.cards import Deck
 from subgame.tree.ranges.buckets import Buckets
@@ -30,7 +31,7 @@ def test_buckets_by_strength_are_ordered_and_of_equal_mass() -> None:
     game = sg.holdem.nlfh(2000, 50, 100, "preflop: none; flop: 1x / cap 1", "89TJQKA", "chs")
     tree = compile_range_tree(game)
     found, where = by_strength(tree, 10).groupings[1], points(tree.holdem.deck, 3)
-    strength = features(where, "ehs", 3)[where.of(tree.units.dealt[1].cards), 0]
+    strength = features(where, Recipe("ehs"), 3)[where.of(tree.units.dealt[1].cards), 0]
     held = found.of >= 0
     mass = np.bincount(found.of[held], np.repeat(found.weight, held.sum(1)))
     assert found.count == 10

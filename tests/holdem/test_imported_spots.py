@@ -224,3 +224,9 @@ def test_malformed_files(text: str, says: str | None) -> None:
         return
     with pytest.raises(SubgameError, match=says):
         read_spot(text, "spot.txt")
+
+
+def test_a_setting_of_a_street_that_is_not_taken_over_is_named() -> None:
+    text = "#Pot#55\n#EffectiveStacks#975\n#Board#Qs Jh 2h\n#FlopConfig.BetSize#50\n"
+    said = read_spot(f"{text}#FlopConfigIP.Dont3bet#True\n#TurnConfig.Dont3bet#False").left_out
+    assert said == ["The setting #FlopConfigIP.Dont3bet# was left out."]

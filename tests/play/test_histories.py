@@ -64,9 +64,7 @@ def test_phh_is_what_pokerkit_writes(agents: tuple[str, str], tmp_path: Path) ->
             assert getattr(table, field) == getattr(theirs, field)
 
 
-def test_phh_is_written_without_pokerkit(
-    history: History, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_phh_is_written_without_pokerkit(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pokerkit", None)
     assert "".join(write_phh(history)).count("variant = 'NT'") == HANDS
 

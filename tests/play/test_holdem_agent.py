@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import subgame as sg
 from subgame import play
-from subgame.blueprints.recipe import Recipe
+from subgame.blueprints.recipe import BlueprintRecipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
 from subgame.games import holdem
@@ -24,7 +24,7 @@ from subgame.play.hunl import agent as holdem_agent
 from subgame.play.hunl import plans, preflop_values
 from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.hunl.plans import EarlyState, Request
-from subgame.play.hunl.street import LeafEvaluator, LimitedStreet, StreetPlan, solve_street
+from subgame.play.hunl.street import LimitedStreet, StreetEvaluator, StreetPlan, solve_street
 from subgame.play.hunl.turn import TurnSolver
 from subgame.play.named import AgentOptions, named_agents
 from subgame.refine.live import Live
@@ -162,7 +162,9 @@ def test_explaining_what_the_blueprint_does(game: Holdem) -> None:
 
 @pytest.fixture(scope="module")
 def stored() -> StoredBlueprint:
-    recipe = Recipe("tiny", "all: 1x / cap 1", (None, 5, 5, 5), 600, ranks="9TJQKA", suits="hs")
+    recipe = BlueprintRecipe(
+        "tiny", "all: 1x / cap 1", (None, 5, 5, 5), 600, ranks="9TJQKA", suits="hs"
+    )
     trainer = Trainer(recipe)
     trainer.advance(3)
     return StoredBlueprint.of(trainer)
@@ -248,7 +250,7 @@ def test_a_single_valued_flop_is_solved_once_for_both_seats(
     """With one value of a state nobody chooses; with several, or other ranges, it is another."""
     solved: list[int] = []
 
-    def counted(at: LimitedStreet, evaluator: LeafEvaluator, limits: Limits) -> StreetPlan:
+    def counted(at: LimitedStreet, evaluator: StreetEvaluator, limits: Limits) -> StreetPlan:
         solved.append(at.player)
         return solve_street(at, evaluator, limits)
 

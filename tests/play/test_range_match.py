@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from subgame.blueprints.recipe import Recipe
+from subgame.blueprints.recipe import BlueprintRecipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
 from subgame.games.base import CHANCE
@@ -23,7 +23,9 @@ from subgame.play.lbr import LocalBestResponse
 from subgame.play.range_match import RangeHand, RangeMatch, Seats
 from subgame.refine.ranges.reached import ReachedRanges
 
-RECIPE = Recipe("tiny", "all: 1x / cap 1", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd")
+RECIPE = BlueprintRecipe(
+    "tiny", "all: 1x / cap 1", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd"
+)
 GAME, DECK = RECIPE.game, RECIPE.game.deck
 TURN = DECK.parse("JdTc9dQc")
 TRUNK = [(1, "c"), (0, "c"), (CHANCE, "JdTc9d"), (0, "c"), (1, "c"), (CHANCE, "Qc")]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import subgame as sg
 from recipes import Walk, trained
 from subgame import play
-from subgame.blueprints.recipe import Recipe
+from subgame.blueprints.recipe import BlueprintRecipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.games.holdem import hunl
 from subgame.games.holdem.evaluate import rank_hands
@@ -42,12 +42,14 @@ from subgame.play.hunl.flop_training import (
     train_flop_network,
 )
 from subgame.play.hunl.rollouts import Rollouts
-from subgame.play.hunl.street import BucketValues, LimitedStreet, evaluated, solve_street
+from subgame.play.hunl.street import BucketValues, LimitedStreet, StreetEnd, evaluated, solve_street
+from subgame.refine.networks import perceptron
 from subgame.refine.ranges.reached import ReachedRanges
-from subgame.refine.sequence.leaf_network import perceptron
 from subgame.solve.solver import Limits
 
-RECIPE = Recipe("tiny", "all: 1x a / cap 1", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd")
+RECIPE = BlueprintRecipe(
+    "tiny", "all: 1x a / cap 1", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd"
+)
 FLOP = "9dTcJd"
 SMALL: dict[str, Any] = {"layers": (16, 8), "epochs": 2, "batch": 256, "rate": 1e-2}
 
@@ -188,11 +190,8 @@ class Known:
     def __init__(self, table: NDArray[np.float32]) -> None:
         self.table = table
 
-    def knows(self, leaf: int) -> bool:
-        return True
-
-    def values(self, leaves: Sequence[int], until: float | None) -> BucketValues:
-        return BucketValues(self.table[:, leaves], 0)
+    def __call__(self, end: StreetEnd) -> BucketValues:
+        return BucketValues(self.table[:, end.leaves])
 
 
 def test_a_street_is_solved_with_the_values_of_an_evaluator(blueprint: StoredBlueprint) -> None:
@@ -202,7 +201,7 @@ def test_a_street_is_solved_with_the_values_of_an_evaluator(blueprint: StoredBlu
         reached = reached.after(action)
     abstract = blueprint.game.start().play("cc")
     street = LimitedStreet(blueprint, reached, abstract, 1)
-    rolled = Rollouts(street)
+    rolled = Rollouts()
     asked = Known(evaluated(street, rolled)[0].values)
     one, two = (solve_street(street, way, Limits(iterations=10)) for way in (rolled, asked))
     assert (one.boards, two.boards) == (49, 0)
@@ -217,7 +216,7 @@ def test_a_network_is_not_asked_after_an_all_in(
     for action in ("c", "c", FLOP, "r500"):
         reached = reached.after(action)
     last = LimitedStreet(blueprint, reached, blueprint.game.start().play("ccr500"), 1)
-    plan = solve_street(last, NetworkValues(last, network), Limits(iterations=2))
+    plan = solve_street(last, NetworkValues(network), Limits(iterations=2))
     assert set(plan.rows) == {reached.betting.history}
 
 
@@ -256,7 +255,10 @@ def test_files_that_do_not_fit_are_refused(
 ) -> None:
     other, file = (
         trained(
-            Recipe("other", "all: a / cap 1", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd"), 1
+            BlueprintRecipe(
+                "other", "all: a / cap 1", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd"
+            ),
+            1,
         ),
         tmp_path / "a.safetensors",
     )
@@ -266,7 +268,9 @@ def test_files_that_do_not_fit_are_refused(
     FlopNetwork(blueprint, network.layers[:1]).save(file)
     with pytest.raises(sg.SubgameError, match="a damaged file of a network"):
         FlopNetwork.load(file, blueprint)
-    flat = Recipe("flat", "all: a / cap 1", (None, 6), 600, ranks="9TJQKA", suits="cd", last="flop")
+    flat = BlueprintRecipe(
+        "flat", "all: a / cap 1", (None, 6), 600, ranks="9TJQKA", suits="cd", last="flop"
+    )
     with pytest.raises(sg.SubgameError, match="flat has no buckets of a flop, a turn and a river"):
         train_flop_network(trained(flat, 1), 2)
 

@@ -11,9 +11,9 @@ import pytest
 import subgame as sg
 from helpers import depth_limited, tree_of
 from subgame.refine.continuations import biased
+from subgame.refine.networks import Training
 from subgame.refine.sequence.leaf_network import (
     LeafNetwork,
-    Training,
     load_leaf_networks,
     save_leaf_networks,
     train_leaf_network,

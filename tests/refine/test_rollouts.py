@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from recipes import Walk, trained
-from subgame.blueprints.recipe import Recipe
+from subgame.blueprints.recipe import BlueprintRecipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.games.base import CHANCE
 from subgame.games.holdem import hunl
@@ -18,12 +18,14 @@ from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.equity import equities
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.play.hunl.below import CHOICES
-from subgame.play.hunl.rollouts import Rollouts, _Seen
+from subgame.play.hunl.rollouts import Rollouts, StreetRollouts, _Seen
 from subgame.play.hunl.street import BucketLeaves, LimitedStreet, evaluated, solve_street
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.solver import Limits
 
-RECIPE = Recipe("tiny", "all: 1x a / cap 2", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd")
+RECIPE = BlueprintRecipe(
+    "tiny", "all: 1x a / cap 2", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd"
+)
 FLOP = "JdTc9d"
 
 
@@ -54,7 +56,8 @@ def test_a_board_pays_what_a_walk_over_every_action_pays(
     leaves = [("cc", 1.0), ("cr200c", 560 / 600), ("r200c", 560 / 600)]
     named = [str(leaf) for leaf in street.street.leaves]
     assert named == ["cc/cc/", "cc/cr180c/", "cc/r180c/"]
-    rolled, turned = Rollouts(street), Rollouts(replace(street, player=0), choices=1)
+    rolled = StreetRollouts(street)
+    turned = StreetRollouts(replace(street, player=0), choices=1)
     for l, (line, scale) in enumerate(leaves):
         there = blueprint.game.start().play("cc").play(line)
         tables = rolled._paid(l, seen)
@@ -98,7 +101,7 @@ def test_an_all_in_pays_what_it_wins_on_all_boards_to_come(
 ) -> None:
     game = hunl(600, bets="flop: a / cap 1", ranks="9TJQKA", suits="cd")
     here = replace(street, reached=replace(street.reached, game=game))
-    leaves, _ = evaluated(here, Rollouts(here))
+    leaves, _ = evaluated(here, Rollouts())
     assert [str(leaf) for leaf in here.street.leaves] == ["cc/cc/", "cc/cr500c", "cc/r500c"]
     assert leaves.shown == {1: 600.0, 2: 600.0}
     deck, board = game.deck, here.reached.board
@@ -117,7 +120,7 @@ def test_an_all_in_pays_what_it_wins_on_all_boards_to_come(
 
 
 def test_a_street_is_solved(street: LimitedStreet) -> None:
-    plan = solve_street(street, Rollouts(street), Limits(iterations=20))
+    plan = solve_street(street, Rollouts(), Limits(iterations=20))
     assert plan.iterations == 20
     start = street.reached.betting
     assert set(plan.rows) == {start.play(line).history for line in ("", "c", "r180", "cr180")}
@@ -133,7 +136,7 @@ def test_a_street_is_solved(street: LimitedStreet) -> None:
 
 def test_with_a_single_value_the_opponent_plays_the_blueprint(street: LimitedStreet) -> None:
     """The values of one choice are the first of four, and nobody chooses at the leaves."""
-    single, four = Rollouts(street, choices=1), Rollouts(street)
+    single, four = Rollouts(choices=1), Rollouts()
     one, two = (evaluated(street, rollouts)[0].values for rollouts in (single, four))
     assert one.shape[0] == 1
     assert one[0] == pytest.approx(two[0])

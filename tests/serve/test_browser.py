@@ -202,6 +202,9 @@ def test_a_spot_is_set_up_solved_walked_locked_saved_and_reloaded(page: Page) ->
     option.click()
     page.get_by_text("see all of them").click()
     says(page, "Every river")
+    shown = page.locator(".report tbody tr td:nth-child(3)").all_inner_texts()
+    assert len(shown) == 48
+    assert all("." in text for text in shown)  # cards can be told apart by EV
     tab(page, page.locator(".shaded-deck a.pick[tabindex='0']"))
     for key in ("ArrowRight", "ArrowDown", "Enter"):  # the king of spades, then of hearts
         page.keyboard.press(key)
@@ -245,6 +248,11 @@ def test_a_spot_is_set_up_solved_walked_locked_saved_and_reloaded(page: Page) ->
     page.get_by_text("Add the lock").click()
     says(page, "must add up to 100%")
     page.locator("#share-r50").fill("70")
+    page.locator("#lock-hands").fill("XX")
+    page.get_by_text("Add the lock").click()
+    expect(page.locator("#lock-hands-error")).to_contain_text("there is no rank")
+    expect(page.locator("#locks")).to_have_value("")
+    page.locator("#lock-hands").fill("AA")
     page.get_by_text("Add the lock").click()
     expect(page.locator("#locks")).to_have_value("start: AA = check 30%, bet 50 70%")
     page.locator("#lock-seconds").fill("1")
@@ -359,12 +367,53 @@ def test_a_report_over_flops_is_made_sorted_and_filtered(page: Page) -> None:
     check(page)
 
 
+def test_a_decision_fits_the_window_and_a_file_is_opened_by_its_path(
+    page: Page, tmp_path: Path
+) -> None:
+    page.goto("/solve?target=2")
+    says(page, "in 32 bits")
+    page.get_by_role("button", name="Solve", exact=True).click()
+    says(page, "OOP to act")
+    says(page, "EQR")
+    grid = page.locator("canvas.grid")
+    for wide, high in ((1280, 800), (1920, 1080)):
+        page.set_viewport_size({"width": wide, "height": high})
+        expect(page.locator(".combos")).to_be_in_viewport(ratio=0.9)
+        box = grid.bounding_box()
+        assert box is not None
+        assert box["y"] < 340
+        assert box["y"] + box["height"] <= high
+        assert page.locator(".explorer").evaluate("each => each.clientWidth") > 0.85 * wide
+    with page.expect_download() as saved:
+        page.get_by_text("Save to a file").click()
+    kept = tmp_path / "my river.safetensors"
+    saved.value.save_as(kept)
+    before = kept.read_bytes()
+    page.goto("/solve")
+    page.locator("#path").fill(str(tmp_path / "none.safetensors"))
+    page.get_by_role("button", name="Open").click()
+    says(page, "There is no file")
+    page.locator("#path").fill(str(kept))
+    page.get_by_role("button", name="Open").click()
+    says(page, "OOP to act")
+    expect(page.locator("h1")).to_have_text("my river")
+    assert kept.read_bytes() == before
+    check(page)
+
+
 def test_a_job_is_cancelled(page: Page) -> None:
     page.goto("/solve?board=Qs+Jh+2h+8d&target=0.001&seconds=600")
     says(page, "in 32 bits")
     page.get_by_role("button", name="Solve", exact=True).click()
     page.get_by_role("button", name="Cancel").click()
     page.locator(".badge.cancelled").wait_for()
+
+
+def test_a_solve_that_its_time_ended_says_so(page: Page) -> None:
+    page.goto("/solve?board=Qs+Jh+2h+8d&target=0.001&seconds=0.2")
+    says(page, "in 32 bits")
+    page.get_by_role("button", name="Solve", exact=True).click()
+    expect(page.locator(".result-head .badge.done")).to_have_text("out of time")
 
 
 def test_a_hand_is_played_by_keys_alone(page: Page) -> None:

@@ -49,7 +49,9 @@ def test_a_spot_is_solved_paused_and_taken_up_again(
             while len(points) < 5:
                 for row in live.receive_json()["jobs"]:
                     points = row.get("curve", points)
-        assert client.post(f"/api/jobs/{job}/pause", json={}).status_code == 200
+        answer = client.post(f"/api/jobs/{job}/pause", json={})
+        assert answer.status_code == 200
+        assert answer.json()["wish"] == "paused"  # said at once, before the worker has ended
         paused = wait(client, job, "paused")
         assert paused["result"]["stopped"] == "interrupted"
         done = paused["result"]["iterations"]

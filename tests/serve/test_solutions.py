@@ -275,3 +275,17 @@ def test_what_is_wrong_is_said_beside_its_field(
     with pytest.raises(FieldError) as caught:
         Spot(**{**TURN, **change}).game()
     assert words in caught.value.fields[field]
+
+
+def test_a_file_is_opened_by_its_path_only_on_this_machine(tmp_path: Path) -> None:
+    (tmp_path / "notes.safetensors").write_text("nothing")
+    body = {"path": str(tmp_path / "notes.safetensors")}
+    with serving(tmp_path / "one", workers=0) as client:
+        refused = client.post("/api/solutions/open", json=body)
+        assert "not a safetensors file" in refused.json()["fields"]["path"]
+        refused = client.post("/api/solutions/open", json={"path": "notes.safetensors"})
+        assert "write its whole path" in refused.json()["fields"]["path"]
+    with serving(tmp_path / "two", workers=0, host="0.0.0.0") as client:
+        refused = client.post("/api/solutions/open", json=body)
+        assert refused.status_code == 400
+        assert "listens on this machine alone" in refused.json()["message"]

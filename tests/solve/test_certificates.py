@@ -1,4 +1,4 @@
-"""Exact equilibria: values from the literature, and certificates that an outside checker accepts."""
+"""Exact equilibria: known values, and certificates that an outside checker accepts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -102,13 +103,14 @@ def test_payoffs_are_those_of_the_rules(name: str) -> None:
 def wrong(data: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """Certificates that must be refused, and words of the reason."""
     out = []
-    for reason, change in [
+    changes: list[tuple[str, Callable[[Any], None]]] = [
         ("no equilibrium", lambda c: c.update(value="-1/17")),
         ("no equilibrium", lambda c: c["payoffs"][0].__setitem__(2, "1000")),
         ("no probabilities", lambda c: c["players"][0]["plan"].__setitem__(0, "2")),
         ("does not add up", lambda c: c["players"][1]["plan"].__setitem__(-1, "1/7")),
         ("not in a tree", lambda c: c["players"][0]["infosets"].reverse()),
-    ]:
+    ]
+    for reason, change in changes:
         bad = copy.deepcopy(data)
         change(bad)
         out.append((reason, bad))

@@ -12,7 +12,8 @@ import subgame as sg
 from helpers import tree_of
 from subgame.refine.behind import GadgetOptions, RefineOptions, Solving
 from subgame.refine.limit import LeafOptions, Limit
-from subgame.refine.sequence.leaf_network import Training, TrainOptions, train_leaf_network
+from subgame.refine.networks import Training, TrainOptions
+from subgame.refine.sequence.leaf_network import train_leaf_network
 from subgame.solve.options import SolveOptions, StopOptions
 from subgame.solve.solver import Limits, Run
 

@@ -2,10 +2,13 @@
 
 | module | what it holds |
 | --- | --- |
-| `cards` | `abstract`: buckets of hold'em hands, by a `Recipe`; how good they are; files, cache |
+| `recipe` | `Recipe`: how hands are put into buckets |
+| `cards` | `abstract`: buckets of the hands of a tree; how good they are; files, cache |
+| `card_buckets` | `CardBuckets`: buckets that are computed board by board, for blueprints |
 | `features` | what hands are clustered by: E[HS], E[HS²], OCHS, distributions of equity |
+| `strength_tables` | scores and quantiles of hands, in whole numbers, by Numba or PyTorch |
 | `clustering` | k-means++ and k-medians, on NumPy or PyTorch |
-| `points` | hands on boards, up to suit symmetry |
+| `points`, `boards` | hands on boards, up to suit symmetry; the canonical form of any board |
 | `blueprint` | `Blueprint`: a tree solved in buckets, and estimates for its subgames |
 | `lift` | games with coarser infosets |
 
@@ -16,5 +19,5 @@
 
 from subgame.abstraction.cards import Abstraction as Abstraction
 from subgame.abstraction.cards import Quality as Quality
-from subgame.abstraction.cards import Recipe as Recipe
 from subgame.abstraction.cards import abstract as abstract
+from subgame.abstraction.recipe import Recipe as Recipe

@@ -19,16 +19,17 @@ import json
 import math
 import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.abstraction.clustering import Clusters, Metric, cluster
-from subgame.abstraction.features import KINDS, features
+from subgame.abstraction.clustering import Clusters, cluster
+from subgame.abstraction.features import features
 from subgame.abstraction.points import Points, points
+from subgame.abstraction.recipe import LOSSLESS, Recipe
 from subgame.errors import (
     ArgumentError,
     SubgameError,
@@ -46,7 +47,6 @@ from subgame.tree.ranges.buckets import Buckets, check_not_merged
 from subgame.tree.ranges.tree import RangeTree
 
 Labels = NDArray[np.int32]
-LOSSLESS = "lossless"
 FORMAT = "subgame-buckets-1"
 WANTED = "a file of buckets"
 PER_CLUSTER = 100
@@ -55,38 +55,6 @@ _FEATURES: dict[tuple[Any, ...], NDArray[np.float32]] = {}
 """The features found last: clusterings into other numbers of buckets need them again."""
 Progress = Callable[[str, float], None]
 """Called with the current step and the share of it that is done."""
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How the hands of a street are put into buckets."""
-
-    features: str = "strength-ochs"
-    """One of `features.KINDS`, or "lossless": every hand for itself, up to suit symmetry."""
-    showdown: int | None = None
-    """Board cards at the showdown that features look ahead to; by default the game's."""
-    metric: Metric = "l2"
-    """Distance between features; see `clustering.cluster`."""
-    textures: int | None = None
-    """Boards are put into so many classes first, by how the features of their hands are
-    distributed; no bucket has hands from boards of two classes."""
-    opponents: int = 8
-    """Clusters of opponents' hands, for OCHS."""
-    bins: int = 50
-    """Bins of equity, for the earth mover's distance."""
-    restarts: int = 1
-    iterations: int = 30
-    sample: int = 1 << 19
-    """Points that centres are found with, at most."""
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.features not in (LOSSLESS, *KINDS):
-            raise did_you_mean("feature", str(self.features), (LOSSLESS, *KINDS))
-        for name in ("textures", "opponents", "bins", "restarts", "iterations", "sample"):
-            value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
-                raise ArgumentError(name, f"must be a whole number of at least 1, not {value}.")
 
 
 @dataclass(frozen=True)
@@ -120,7 +88,7 @@ class Abstraction:
             "tree": self.buckets.tree.digest,
             "game": str(self.buckets.tree.game_name),
             "recipe": asdict(self.recipe),
-            "quality": {name: asdict(each) for name, each in self.quality.items()},
+            "quality": {name: asdict(quality) for name, quality in self.quality.items()},
         }
         write_arrays(Path(path), {"head": np.array(json.dumps(head)), **maps})
 
@@ -131,7 +99,7 @@ class Abstraction:
         with reading(path, WANTED):
             head = json.loads(str(arrays["head"]))
             maps = {name: arrays[name] for name in head["quality"]}
-            quality = {name: Quality(**each) for name, each in head["quality"].items()}
+            quality = {name: Quality(**fields) for name, fields in head["quality"].items()}
             recipe = Recipe(**head["recipe"])
         if head.get("format") != FORMAT or head.get("tree") != tree.digest:
             raise SubgameError(
@@ -176,23 +144,23 @@ def abstract(
         s = names.index(name)
         where = points(tree.holdem.deck, BOARD_CARDS[tree.streets[s].index])
         showdown = how.showdown or BOARD_CARDS[tree.holdem.rules.last_street]
-        found = _clusters(where, count, how, showdown, device, cache, progress)
-        maps[name] = _numbered(found.labels[where.of(tree.units.dealt[s].cards)])
-        quality[name] = _quality(where, found, count)
+        clusters = _clusters(where, count, how, showdown, device, cache, progress)
+        maps[name] = _numbered(clusters.labels[where.of(tree.units.dealt[s].cards)])
+        quality[name] = _quality(where, clusters, count)
     return Abstraction(Buckets(tree, maps), how, quality)
 
 
-def _numbered(found: Labels) -> Labels:
+def _numbered(labels: Labels) -> Labels:
     """Buckets counted from 0 without gaps: a tree with narrow ranges may not have them all."""
-    used = np.zeros(int(found.max()) + 1, np.int32)
-    used[found] = 1
-    return (np.cumsum(used, dtype=np.int32) - np.int32(1))[found]
+    used = np.zeros(int(labels.max()) + 1, np.int32)
+    used[labels] = 1
+    return (np.cumsum(used, dtype=np.int32) - np.int32(1))[labels]
 
 
-def _quality(where: Points, found: Clusters, count: int) -> Quality:
-    mass = np.bincount(found.labels, where.mass)
+def _quality(where: Points, clusters: Clusters, count: int) -> Quality:
+    mass = np.bincount(clusters.labels, where.mass)
     ends = mass.min() / mass.mean(), mass.max() / mass.mean()
-    return Quality(len(where), count, len(mass), found.distance, float(ends[0]), float(ends[1]))
+    return Quality(len(where), count, len(mass), clusters.distance, float(ends[0]), float(ends[1]))
 
 
 # Clusters of one street ------------------------------------------------------------------------
@@ -219,39 +187,23 @@ def _clusters(
     def tell(what: str) -> Callable[[float], None] | None:
         return None if progress is None else lambda done: progress(what, done)
 
-    told = tell("Features")
     key = (where.deck, where.cards, how.features, showdown, how.opponents, how.bins, device)
     if key not in _FEATURES:
         _FEATURES.clear()  # one at a time: they are large
-        _FEATURES[key] = features(
-            where,
-            how.features,
-            showdown,
-            opponents=how.opponents,
-            bins=how.bins,
-            device=device,
-            progress=told,
-        )
-    rows = _FEATURES[key]
-    options: dict[str, Any] = {
-        "metric": how.metric,
-        "restarts": how.restarts,
-        "iterations": how.iterations,
-        "seed": how.seed,
-        "device": device,
-        "progress": tell("Clusters"),
-    }
+        _FEATURES[key] = features(where, how, showdown, device=device, progress=tell("Features"))
+    rows, watch = _FEATURES[key], tell("Clusters")
     if how.textures is None:
-        sample = max(how.sample, PER_CLUSTER * count)
-        found = cluster(rows, count, mass=where.mass, sample=sample, **options)
+        sampled = replace(how, sample=max(how.sample, PER_CLUSTER * count))
+        clusters = cluster(rows, count, sampled, mass=where.mass, device=device, progress=watch)
     else:
-        found = _by_texture(where, rows, count, how, options)
+        clusters = _by_texture(where, rows, count, how, device, watch)
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_arrays(
-            file, {"labels": found.labels, "centres": found.centres, "distance": found.distance}
+            file,
+            {"labels": clusters.labels, "centres": clusters.centres, "distance": clusters.distance},
         )
-    return found
+    return clusters
 
 
 def _key(deck: Deck, cards: int, count: int, how: Recipe, showdown: int) -> str:
@@ -273,10 +225,10 @@ def read_arrays(path: str | Path, wanted: str) -> dict[str, NDArray[Any]]:
     check_regular(path, wanted, math.inf)
     try:
         with zipfile.ZipFile(path) as file:
-            size = sum(each.file_size for each in file.infolist())
+            size = sum(entry.file_size for entry in file.infolist())
         Allowance.of(None).refuse(f"{path}, which is compressed,", size)
-        with np.load(path, allow_pickle=False) as found:
-            return dict(found)
+        with np.load(path, allow_pickle=False) as arrays:
+            return dict(arrays)
     except SubgameError:
         raise
     except OSError as error:
@@ -286,16 +238,19 @@ def read_arrays(path: str | Path, wanted: str) -> dict[str, NDArray[Any]]:
 
 
 def _by_texture(
-    where: Points, rows: NDArray[np.float32], count: int, how: Recipe, options: dict[str, Any]
+    where: Points,
+    rows: NDArray[np.float32],
+    count: int,
+    how: Recipe,
+    device: str | None,
+    progress: Callable[[float], None] | None,
 ) -> Clusters:
     """Clusters within classes of boards, as many in each as it has of the mass."""
     assert how.textures is not None
     board = np.repeat(np.arange(len(where.boards)), np.diff(where.starts()))
+    classes, mass = min(how.textures, count), np.bincount(board, where.mass)
     texture = cluster(
-        _board_rows(where, rows, board),
-        min(how.textures, count),
-        mass=np.bincount(board, where.mass),
-        **{**options, "progress": None},
+        _board_rows(where, rows, board), classes, how, mass=mass, device=device
     ).labels[board]
     share = np.bincount(texture, where.mass) / where.mass.sum()
     labels, centres, far = np.zeros(len(where), np.int32), list[Any](), 0.0
@@ -303,10 +258,11 @@ def _by_texture(
     for k, many in enumerate(np.diff(ends, prepend=0).tolist()):
         here = np.flatnonzero(texture == k)
         sample = max(how.sample * len(here) // len(where), PER_CLUSTER * many)
-        found = cluster(rows[here], many, mass=where.mass[here], sample=sample, **options)
-        labels[here] = found.labels + sum(map(len, centres))
-        centres.append(found.centres)
-        far += found.distance * where.mass[here].sum()
+        sampled, mass = replace(how, sample=sample), where.mass[here]
+        clusters = cluster(rows[here], many, sampled, mass=mass, device=device, progress=progress)
+        labels[here] = clusters.labels + sum(map(len, centres))
+        centres.append(clusters.centres)
+        far += clusters.distance * where.mass[here].sum()
     return Clusters(labels, np.concatenate(centres), far / float(where.mass.sum()))
 
 

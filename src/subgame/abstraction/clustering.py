@@ -12,20 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.abstraction.arrays import as_host, below, counts, order, put, sums, whole
+from subgame.abstraction.recipe import Metric, Recipe
 from subgame.engines.arrays import Array, namespace
-from subgame.errors import ArgumentError, did_you_mean
+from subgame.errors import ArgumentError
 
-Metric = Literal["l2", "l1"]
 CELLS = {True: 1 << 24, False: 1 << 28}
 """Distances that are computed at once: by NumPy, and by PyTorch."""
 ONE_BY_ONE = 256
 """Centres that are drawn one after another; of more, each draw takes several."""
+DEFAULT = Recipe()
 Tell = Callable[[float], None]
 
 
@@ -47,13 +48,9 @@ class Clusters:
 def cluster(
     rows: NDArray[Any],
     count: int,
+    how: Recipe = DEFAULT,
     *,
     mass: NDArray[Any] | None = None,
-    metric: Metric = "l2",
-    seed: int = 0,
-    restarts: int = 1,
-    iterations: int = 30,
-    sample: int | None = None,
     device: str | None = None,
     progress: Tell | None = None,
 ) -> Clusters:
@@ -61,34 +58,31 @@ def cluster(
 
     Metric "l2" is k-means: squared Euclidean distances, means as centres. "l1" is k-medians: sums
     of absolute differences, medians as centres. Centres are begun by k-means++ (Arthur &
-    Vassilvitskii 2007), on each of `restarts`; the best is kept. `sample` points at most, drawn by
-    their mass, are used to find the centres; then every point goes to the nearest.
+    Vassilvitskii 2007), on each of `Recipe.restarts`; the best is kept. `Recipe.sample` points at
+    most, drawn by their mass, are used to find the centres; then every point goes to the nearest.
     """
-    if metric not in ("l2", "l1"):
-        raise did_you_mean("metric", str(metric), ("l2", "l1"))
-    for name, value in (("count", count), ("restarts", restarts), ("iterations", iterations)):
-        if value < 1:
-            raise ArgumentError(name, f"must be a whole number of at least 1, not {value}.")
-    rng = np.random.default_rng(seed)
+    if count < 1:
+        raise ArgumentError("count", f"must be a whole number of at least 1, not {count}.")
+    metric, rng = how.metric, np.random.default_rng(how.seed)
     weights = np.ones(len(rows)) if mass is None else np.asarray(mass, np.float64)
     used = np.arange(len(rows))
-    if sample is not None and sample < len(rows):
-        used = np.sort(rng.choice(len(rows), sample, replace=False, p=weights / weights.sum()))
-    given = put(np.asarray(rows, np.float32)[used], device)
+    if how.sample < len(rows):
+        used = np.sort(rng.choice(len(rows), how.sample, replace=False, p=weights / weights.sum()))
+    sample_rows = put(np.asarray(rows, np.float32)[used], device)
     shares = put(np.ones(len(used)) if len(used) < len(rows) else weights, device)
     best: tuple[float, Array] | None = None
-    for k in range(restarts):
-        centres = _begin(given, shares, min(count, len(used)), metric, rng)
-        for t in range(iterations):
-            labels, far = assign(given, centres, metric)
-            moved = _moved(given, shares, labels, far, centres, metric)
+    for k in range(how.restarts):
+        centres = _begin(sample_rows, shares, min(count, len(used)), metric, rng)
+        for t in range(how.iterations):
+            labels, far = assign(sample_rows, centres, metric)
+            moved = _moved(sample_rows, shares, labels, far, centres, metric)
             done = bool((moved == centres).all())
             centres = moved
             if progress is not None:
-                progress((k + (t + 1) / iterations) / restarts)
+                progress((k + (t + 1) / how.iterations) / how.restarts)
             if done:
                 break
-        spread = float((assign(given, centres, metric)[1] * shares).sum())
+        spread = float((assign(sample_rows, centres, metric)[1] * shares).sum())
         if best is None or spread < best[0]:
             best = spread, centres
     assert best is not None
@@ -99,20 +93,20 @@ def _finished(
     rows: NDArray[Any], weights: NDArray[Any], centres: Array, metric: Metric, device: str | None
 ) -> Clusters:
     """All points at the nearest centre; centres without points are left out."""
-    found, far = np.empty(len(rows), np.int64), np.empty(len(rows))
+    nearest, far = np.empty(len(rows), np.int64), np.empty(len(rows))
     step = 1 << 22
     for at in range(0, len(rows), step):
         part = put(np.asarray(rows[at : at + step], np.float32), device)
         labels, distance = assign(part, centres, metric)
-        found[at : at + step] = as_host(labels)
+        nearest[at : at + step] = as_host(labels)
         far[at : at + step] = as_host(distance)
     centres = as_host(centres)
-    there = np.flatnonzero(np.bincount(found, minlength=len(centres)))
+    there = np.flatnonzero(np.bincount(nearest, minlength=len(centres)))
     there = there[np.lexsort(centres[there].T[::-1])]
     number = np.zeros(len(centres), np.int32)
     number[there] = np.arange(len(there))
     mean = (np.sqrt(far) if metric == "l2" else far) @ weights / weights.sum()
-    return Clusters(number[found], centres[there], float(mean))
+    return Clusters(number[nearest], centres[there], float(mean))
 
 
 def assign(rows: Array, centres: Array, metric: Metric) -> tuple[Array, Array]:

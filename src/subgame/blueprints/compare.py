@@ -40,9 +40,10 @@ def head_to_head(
 
     The two have the same bets and the same buckets: two stages of one training.
 
-    >>> from subgame.blueprints.recipe import Recipe
+    >>> from subgame.blueprints.recipe import BlueprintRecipe
     >>> from subgame.blueprints.training import Trainer
-    >>> recipe = Recipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd")
+    >>> cards = {"ranks": "9TJQKA", "suits": "cd"}
+    >>> recipe = BlueprintRecipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, **cards)
     >>> trainer = Trainer(recipe)
     >>> before = StoredBlueprint.of(trainer)
     >>> trainer.advance(10)
@@ -81,8 +82,9 @@ def learned_response(
     neither has seen. It is at most the best response within the abstraction, so this is a lower
     bound of the abstract exploitability.
 
-    >>> from subgame.blueprints.recipe import Recipe
-    >>> recipe = Recipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd")
+    >>> from subgame.blueprints.recipe import BlueprintRecipe
+    >>> cards = {"ranks": "9TJQKA", "suits": "cd"}
+    >>> recipe = BlueprintRecipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, **cards)
     >>> trainer = Trainer(recipe)
     >>> learned_response(StoredBlueprint.of(trainer), trainer, 20).mean > 100
     True
@@ -125,11 +127,11 @@ def learn(
 
 def values(trainer: Trainer, sigma: Table, p: int, batches: int) -> NDArray[np.float64]:
     """[board] what player `p` wins by a table on boards that no training has seen, in chips."""
-    found = []
+    results = []
     for k in range(batches):
         ranks, buckets = trainer.look_up(trainer.draw(2 * FRESH + k))
-        found.append(as_numpy(trainer.engine.values(p, sigma, ranks, buckets)))
-    return np.concatenate(found)
+        results.append(as_numpy(trainer.engine.values(p, sigma, ranks, buckets)))
+    return np.concatenate(results)
 
 
 def mean_of(won: NDArray[np.float64]) -> HeadToHead:

@@ -1,6 +1,6 @@
-"""`Recipe`: what a blueprint is trained for and how, from a TOML file.
+"""`BlueprintRecipe`: what a blueprint is trained for and how, from a TOML file.
 
->>> recipe = Recipe.parse('''
+>>> recipe = BlueprintRecipe.parse('''
 ... name = "tiny"
 ... [game]
 ... stack = 600
@@ -29,7 +29,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from subgame.errors import ArgumentError, SubgameError, did_you_mean, read_text
 from subgame.games.holdem.cards import RANKS, SUITS
@@ -39,6 +39,9 @@ from subgame.games.holdem.sizes import STREETS
 from subgame.games.holdem.spots import hunl, nlfh, nlth
 from subgame.solve.limits import MOST
 from subgame.solve.schedule import parse
+
+if TYPE_CHECKING:
+    from subgame.abstraction.recipe import Recipe
 
 WANTED = "a recipe of a blueprint, NAME.toml"
 DEFAULT = Path(__file__).parent.parent / "data" / "hunl-default.toml"
@@ -66,7 +69,7 @@ SECTIONS = {
 
 
 @dataclass(frozen=True)
-class Recipe:
+class BlueprintRecipe:
     """A blueprint's game, buckets and training."""
 
     name: str
@@ -149,12 +152,19 @@ class Recipe:
         return games[self.last](self.stack, *blinds, self.bets, self.ranks, self.suits)
 
     @property
+    def clustering(self) -> Recipe:
+        """How hands are put into buckets."""
+        from subgame.abstraction.recipe import Recipe  # its package loads NumPy
+
+        return Recipe("quantiles", seed=self.seed)
+
+    @property
     def cards(self) -> int:
         """Board cards at the showdown."""
         return BOARD_CARDS[self.game.rules.last_street]
 
     @classmethod
-    def load(cls, path: str | Path) -> Recipe:
+    def load(cls, path: str | Path) -> BlueprintRecipe:
         """The recipe in a file; its name is the file's if it gives none."""
         text = read_text(path, WANTED)
         try:
@@ -163,18 +173,21 @@ class Recipe:
             raise SubgameError(f"{path}: {error.sentence}") from None
 
     @classmethod
-    def parse(cls, text: str, name: str = "blueprint") -> Recipe:
+    def parse(cls, text: str, name: str = "blueprint") -> BlueprintRecipe:
         """A recipe from the text of a TOML file."""
         try:
-            given = tomllib.loads(text)
+            content = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise SubgameError(f"The recipe is not TOML: {error}.") from None
         except ValueError:  # of Python, not of TOML
             raise SubgameError("The recipe contains a number that is too long.") from None
         except RecursionError:
             raise SubgameError("The recipe is nested too deeply.") from None
-        own = {key: value for key, value in given.items() if not isinstance(value, dict)}
-        parts = {"": own, **{key: each for key, each in given.items() if isinstance(each, dict)}}
+        own = {key: value for key, value in content.items() if not isinstance(value, dict)}
+        parts = {
+            "": own,
+            **{key: section for key, section in content.items() if isinstance(section, dict)},
+        }
         for section, part in parts.items():
             if section not in SECTIONS:
                 raise did_you_mean("section of a recipe", section, SECTIONS)
@@ -201,9 +214,9 @@ class Recipe:
         return asdict(self)
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Recipe:
+    def of(cls, values: Mapping[str, Any]) -> BlueprintRecipe:
         """The recipe from plain values."""
-        return cls(**{**given, "buckets": tuple(given["buckets"])})
+        return cls(**{**values, "buckets": tuple(values["buckets"])})
 
 
 def _bets(part: Mapping[str, Any]) -> str:
@@ -213,7 +226,9 @@ def _bets(part: Mapping[str, Any]) -> str:
     return "; ".join([*clauses, *(f"{names[key]} {part[key]}" for key in names if key in part)])
 
 
-def limited(recipe: Recipe, hours: float | None, iterations: int | None) -> Recipe:
+def limited(
+    recipe: BlueprintRecipe, hours: float | None, iterations: int | None
+) -> BlueprintRecipe:
     """The recipe with another end, if one is given."""
     if hours is None and iterations is None:
         return recipe

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from subgame.blueprints.recipe import Recipe
+from subgame.blueprints.recipe import BlueprintRecipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import FORMAT, WANTED, Trainer, group, together
 from subgame.errors import SubgameError
@@ -22,7 +22,7 @@ Progress = Callable[[str, str, float | None], None]
 
 
 def train(
-    recipe: Recipe,
+    recipe: BlueprintRecipe,
     out: str | Path,
     *,
     checkpoint: str | Path | None = None,
@@ -41,7 +41,7 @@ def train(
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> recipe = Recipe(
+    >>> recipe = BlueprintRecipe(
     ...     "tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd", iterations=2
     ... )
     >>> made = train(recipe, folder / "tiny.safetensors", checkpoint=folder / "tiny.ckpt")
@@ -74,7 +74,7 @@ def check_training(kept: Path, resume: bool) -> None:
 
 
 def _trained(
-    recipe: Recipe,
+    recipe: BlueprintRecipe,
     out: Path,
     kept: Path | None,
     minutes: float,

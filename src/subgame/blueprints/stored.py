@@ -15,9 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.blueprints.cards import CardBuckets
+from subgame.abstraction.card_buckets import CardBuckets
 from subgame.blueprints.recipe import DEFAULT as DEFAULT_RECIPE
-from subgame.blueprints.recipe import Recipe
+from subgame.blueprints.recipe import BlueprintRecipe
 from subgame.errors import SubgameError, read_text, reading
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
@@ -52,9 +52,10 @@ class Place(Protocol):
 class StoredBlueprint:
     """A strategy of a whole hold'em game, for every hand on every board.
 
-    >>> from subgame.blueprints.recipe import Recipe
+    >>> from subgame.blueprints.recipe import BlueprintRecipe
     >>> from subgame.blueprints.training import Trainer
-    >>> recipe = Recipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd")
+    >>> cards = {"ranks": "9TJQKA", "suits": "cd"}
+    >>> recipe = BlueprintRecipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, **cards)
     >>> trainer = Trainer(recipe)
     >>> trainer.advance(3)
     >>> blueprint = StoredBlueprint.of(trainer)
@@ -66,7 +67,7 @@ class StoredBlueprint:
 
     def __init__(
         self,
-        recipe: Recipe,
+        recipe: BlueprintRecipe,
         tree: BettingArrays,
         cards: CardBuckets,
         probabilities: Sequence[NDArray[Any]],
@@ -85,13 +86,13 @@ class StoredBlueprint:
 
     def decision(self, betting: Betting) -> int:
         """The decision after a betting sequence."""
-        found = self.find(betting)
-        if found is None:
+        number = self.find(betting)
+        if number is None:
             raise SubgameError(
                 f"The blueprint {self.recipe.name} does not know the betting '{betting}'; its bets "
                 f"are {self.recipe.bets}."
             )
-        return found
+        return number
 
     def find(self, betting: Betting) -> int | None:
         """The decision after a betting sequence; None if the blueprint does not know it."""
@@ -132,7 +133,7 @@ class StoredBlueprint:
         total = sum(units)
         if not total:
             raise self._damaged(state.betting)
-        return self.tree.actions(decision), [each / total for each in units]
+        return self.tree.actions(decision), [rows / total for rows in units]
 
     def _damaged(self, betting: Betting) -> SubgameError:
         return SubgameError(
@@ -154,7 +155,7 @@ class StoredBlueprint:
         for group in trainer.tree.groups:
             some = rounded(engine.part(sigma, group), trainer.recipe.prune)
             out[group.street][group.rows] = some.reshape(-1, some.shape[2])
-        told = {
+        notes = {
             "iterations": trainer.iterations,
             "boards": trainer.iterations * trainer.recipe.boards,
             "seconds": round(trainer.seconds, 1),
@@ -162,7 +163,7 @@ class StoredBlueprint:
             "buckets": list(trainer.cards.counts),
         }
         cards = trainer.cards.with_flops(trainer.tables)
-        return cls(trainer.recipe, trainer.tree, cards, out, {**told, **(card or {})})
+        return cls(trainer.recipe, trainer.tree, cards, out, {**notes, **(card or {})})
 
     def save(self, path: str | Path) -> None:
         """Write the file that `load` maps."""
@@ -171,8 +172,8 @@ class StoredBlueprint:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays of the file."""
         out: dict[str, NDArray[Any]] = {**self.tree.stored(), **self.cards.stored()}
-        out |= {f"street {s}": each for s, each in enumerate(self.probabilities)}
-        return {name: np.ascontiguousarray(each) for name, each in out.items()}
+        out |= {f"street {s}": units for s, units in enumerate(self.probabilities)}
+        return {name: np.ascontiguousarray(array) for name, array in out.items()}
 
     def head(self) -> dict[str, str]:
         """The text of the file."""
@@ -186,9 +187,10 @@ class StoredBlueprint:
         if head.get("format") != FORMAT:
             raise SubgameError(f"{path or DEFAULT} is not {WANTED}.")
         with reading(path or DEFAULT, WANTED):
-            recipe = Recipe.of(json.loads(head["recipe"]))
+            recipe = BlueprintRecipe.of(json.loads(head["recipe"]))
             tree = BettingArrays.restored({name: np.asarray(arrays[name]) for name in STORED})
-            cards = CardBuckets.of_recipe(recipe.game.deck, recipe.buckets, arrays)
+            deck, how = recipe.game.deck, recipe.clustering
+            cards = CardBuckets.of_recipe(deck, recipe.buckets, how, arrays)
             probabilities = [arrays[f"street {s}"] for s in range(len(recipe.buckets))]
             _check(tree, cards, probabilities)
             made = cls(recipe, tree, cards, probabilities, dict(json.loads(head["card"])))

@@ -1,14 +1,16 @@
 """`Trainer`: regrets and averages of a recipe, board after sampled board.
 
-    >>> from subgame.blueprints.recipe import Recipe
-    >>> recipe = Recipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd")
+    >>> from subgame.blueprints.recipe import BlueprintRecipe
+    >>> cards = {"ranks": "9TJQKA", "suits": "cd"}
+    >>> recipe = BlueprintRecipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, **cards)
     >>> trainer = Trainer(recipe)
     >>> trainer.advance(3)
     >>> trainer.iterations, len(trainer.regret)
     (3, 552)
 
-An iteration draws `Recipe.boards` whole boards by the seed and its number, and each player in turn
-learns on them. What was drawn does not depend on the device, nor on how many processes share it.
+An iteration draws `BlueprintRecipe.boards` whole boards by the seed and its number, and each player
+in turn learns on them. What was drawn does not depend on the device, nor on how many processes
+share it.
 """
 
 from __future__ import annotations
@@ -24,9 +26,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.blueprints.boards import BoardIndex
-from subgame.blueprints.cards import CardBuckets
-from subgame.blueprints.recipe import Recipe
+from subgame.abstraction.boards import BoardIndex
+from subgame.abstraction.card_buckets import CardBuckets
+from subgame.blueprints.recipe import BlueprintRecipe
 from subgame.engines.arrays import Array
 from subgame.engines.sampled import Sweeps
 from subgame.errors import ArgumentError, SubgameError, reading, unreadable
@@ -52,7 +54,7 @@ class Trainer:
 
     def __init__(
         self,
-        recipe: Recipe,
+        recipe: BlueprintRecipe,
         *,
         device: str = "cpu",
         threads: int = 1,
@@ -68,13 +70,13 @@ class Trainer:
         )
         made = None if device == "cpu" else device
         fitted = cards or CardBuckets.of_recipe(
-            self.deck, recipe.buckets, seed=recipe.seed, device=made, progress=progress
+            self.deck, recipe.buckets, recipe.clustering, device=made, progress=progress
         )
         arrays = together(fitted.stored())  # a GPU may cluster a little differently each time
-        self.cards = CardBuckets.of_recipe(self.deck, recipe.buckets, arrays)
+        self.cards = CardBuckets.of_recipe(self.deck, recipe.buckets, recipe.clustering, arrays)
         self.engine = self._engine(threads)
         *buckets, ranks = self.cards.tables(made, progress)
-        self.tables = [self.put(each) for each in (*buckets, ranks)]
+        self.tables = [self.put(table) for table in (*buckets, ranks)]
         self.images = self.put(hand_permutations(self.deck))
         self.regret, self.average = self.engine.zeros(), self.engine.zeros()
         self.iterations, self.seconds = 0, 0.0
@@ -100,8 +102,8 @@ class Trainer:
             return array
         import torch
 
-        given = array.copy() if isinstance(array, np.ndarray) else array
-        return torch.as_tensor(given, device="cpu" if self.device == "torch" else self.device)
+        source = array.copy() if isinstance(array, np.ndarray) else array
+        return torch.as_tensor(source, device="cpu" if self.device == "torch" else self.device)
 
     def draw(self, iteration: int) -> NDArray[np.int64]:
         """[board, card] the boards of an iteration, in the order in which they are dealt."""
@@ -111,15 +113,15 @@ class Trainer:
 
     def look_up(self, boards: NDArray[np.int64]) -> tuple[Array, list[Array]]:
         """Ranks and, by street, buckets of all hands on whole boards: [board, hand]."""
-        found = []
+        street_buckets = []
         for street, table in enumerate(self.tables[:-1]):
             index = BoardIndex.of(self.deck, BOARD_CARDS[street])
             at = index.combination(boards[:, : BOARD_CARDS[street]])
             at = at if street else np.zeros(len(boards), np.int64)
             row = self.put(index.form[at].astype(np.int64))[:, None]
             image = self.images[self.put(index.permutation[at].astype(np.int64))]
-            found.append(table[row, image])
-        return self.tables[-1][row, image], found
+            street_buckets.append(table[row, image])
+        return self.tables[-1][row, image], street_buckets
 
     def advance(self, count: int) -> None:
         """Run so many iterations more."""
@@ -165,7 +167,9 @@ class Trainer:
         write_tensors(path, {**arrays, **self.cards.stored()}, head)
 
     @classmethod
-    def load(cls, path: str | Path, recipe: Recipe | None = None, **options: Any) -> Trainer:
+    def load(
+        cls, path: str | Path, recipe: BlueprintRecipe | None = None, **options: Any
+    ) -> Trainer:
         """Go on from a file of `save`; a `recipe` may differ from its own in when it ends.
 
         On the same device and with as many threads it continues byte for byte.
@@ -174,8 +178,8 @@ class Trainer:
         if head.get("format") != FORMAT:
             raise SubgameError(f"{path} is not {WANTED}.")
         with reading(path, WANTED):
-            own = Recipe.of(json.loads(head["recipe"]))
-            cards = CardBuckets.of_recipe(own.game.deck, own.buckets, arrays)
+            own = BlueprintRecipe.of(json.loads(head["recipe"]))
+            cards = CardBuckets.of_recipe(own.game.deck, own.buckets, own.clustering, arrays)
             iterations, seconds = int(head["iterations"]), float(head["seconds"])
             tables = [np.asarray(arrays[name], np.float32) for name in ("regret", "average")]
             if iterations < 0 or not 0 <= seconds < math.inf:
@@ -194,7 +198,7 @@ class Trainer:
         return made
 
 
-def memory(recipe: Recipe, tree: BettingArrays, device: str, threads: int = 1) -> float:
+def memory(recipe: BlueprintRecipe, tree: BettingArrays, device: str, threads: int = 1) -> float:
     """Bytes that a training needs: tables by bucket, buckets of all boards, and scratch."""
     deck, cards = recipe.game.deck, recipe.cards
     cells = sum(rows * (k or 169) for rows, k in zip(tree.rows, recipe.buckets, strict=True))
@@ -205,7 +209,7 @@ def memory(recipe: Recipe, tree: BettingArrays, device: str, threads: int = 1) -
     return 4.0 * cells * (5 + threads) + 7.0 * boards * deck.num_hands + vectors
 
 
-def _essence(recipe: Recipe) -> dict[str, Any]:
+def _essence(recipe: BlueprintRecipe) -> dict[str, Any]:
     """What must be the same when a training goes on."""
     free = ("name", "iterations", "hours", "prune")
     return {key: value for key, value in recipe.as_dict().items() if key not in free}
@@ -213,8 +217,8 @@ def _essence(recipe: Recipe) -> dict[str, Any]:
 
 def host(array: Array) -> NDArray[np.float32]:
     """A table of any device as a NumPy array."""
-    found: NDArray[np.float32] = array if isinstance(array, np.ndarray) else array.cpu().numpy()
-    return found
+    on_host: NDArray[np.float32] = array if isinstance(array, np.ndarray) else array.cpu().numpy()
+    return on_host
 
 
 def group() -> tuple[int, int]:

@@ -38,7 +38,7 @@ LONGEST = 400
 """Letters of the longest word in a message; longer ones are shortened."""
 MEMORY = "--memory-limit"
 SCARCE = 2**28
-"""Bytes of memory with which libraries may fail to load."""
+"""Bytes of memory below which libraries fail to load, some by ending the process."""
 LONGEST_LINE = 2000
 """Letters of the longest message."""
 
@@ -52,33 +52,48 @@ class NoResultError(Exception):
     """Ctrl-C was pressed before there was a result."""
 
 
-COMMANDS = {
-    "games": "List the games with their parameters and defaults.",
-    "solve": "Solve a game and measure how exploitable the strategy is.",
-    "exploit": "Measure exactly what a best response wins against a strategy.",
-    "endgame": "Solve a hold'em spot on the flop, turn or river, hand by hand.",
-    "report": "Report on many flops, or on every next card of a solved spot.",
-    "compare": "Compare two saved solutions of a hold'em spot.",
-    "pushfold": "Show the equilibrium of push or fold before the flop, heads up.",
-    "preflop": "Solve the betting before the flop, heads up, as a grid of hands.",
-    "refine": "Improve a strategy by solving its subgames again.",
-    "limit": "Solve a game down to a depth limit.",
-    "blueprint": "Train a blueprint of a whole hold'em game by a recipe.",
-    "abstract": "Put the hands of a hold'em game into buckets, and show how good they are.",
-    "train": "Train networks for the values at a depth limit, one per player.",
-    "match": "Let two agents play a match.",
-    "lbr": "Measure what local best response wins against an agent.",
-    "dealer": "Deal a hold'em match to programs, by the ACPC protocol.",
-    "acpc": "Let an agent play at a dealer of the ACPC protocol.",
-    "slumbot": "Let an agent play against Slumbot, over its HTTP API.",
-    "histories": "Convert and check hand histories: logs of matches, PHH, ACPC.",
-    "play": "Play a game against an agent.",
-    "serve": "Open the workbench in a browser.",
-    "reproduce": "Reproduce an experiment of a paper and compare the figures.",
-    "demo": "Show what subgame does, in about a minute.",
-    "bench": "Measure the speed of this package and compare it with others.",
+GROUPS = {
+    "Start here": {
+        "demo": "Show a poker spot and a safe refinement, in under a minute.",
+        "games": "List the games with their parameters and defaults.",
+        "serve": "Open the workbench in a browser: solve, look at solutions, play.",
+    },
+    "Study poker: hold'em spots and ranges": {
+        "endgame": "Solve a hold'em spot on the flop, turn or river, hand by hand.",
+        "report": "Report on many flops, or on every next card of a solved spot.",
+        "compare": "Compare two saved solutions of a hold'em spot.",
+        "preflop": "Solve the betting before the flop, heads up, as a grid of hands.",
+        "pushfold": "Show the equilibrium of push or fold before the flop, heads up.",
+    },
+    "Solve any game, measure and improve strategies": {
+        "solve": "Solve a game and measure how exploitable the strategy is.",
+        "exploit": "Measure exactly what a best response wins against a strategy.",
+        "refine": "Improve a strategy by solving its subgames again.",
+        "limit": "Solve a game down to a depth limit.",
+    },
+    "Play: agents, matches and protocols": {
+        "play": "Play a game against an agent.",
+        "match": "Let two agents play a match, and estimate which one is better.",
+        "lbr": "Measure what local best response wins against an agent.",
+        "dealer": "Deal a hold'em match to programs, by the ACPC protocol.",
+        "acpc": "Let an agent play at a dealer of the ACPC protocol.",
+        "slumbot": "Let an agent play against Slumbot, over its HTTP API.",
+        "histories": "Convert and check hand histories: logs of matches, PHH, ACPC.",
+    },
+    "Train: blueprints of whole hold'em": {
+        "blueprint": "Train a blueprint of a whole hold'em game by a recipe.",
+        "abstract": "Put the hands of a hold'em game into buckets, and show how good they are.",
+        "train": "Train networks for the values at a depth limit, one per player.",
+    },
+    "Check: papers and speed": {
+        "reproduce": "Reproduce an experiment of a paper and compare the figures.",
+        "suite": "Compare subgame techniques on fixed tasks.",
+        "bench": "Measure the speed of this package and compare it with others.",
+    },
 }
-"""The first sentence of each command's help. A command's module is imported when it is called."""
+"""Commands by what they are for, with the first sentence of their help."""
+COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}
+"""A command's module is imported when it is called."""
 
 
 class Commands(TyperGroup):
@@ -92,7 +107,10 @@ class Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
             return None
-        return TyperCommand(cmd_name, help=COMMANDS[cmd_name]) if self.listing else load(cmd_name)
+        if not self.listing:
+            return load(cmd_name)
+        panel = next(title for title, commands in GROUPS.items() if cmd_name in commands)
+        return TyperCommand(cmd_name, help=COMMANDS[cmd_name], rich_help_panel=panel)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         self.listing = True
@@ -115,8 +133,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="New here? [bold]subgame demo[/] shows what the package does. [bold]subgame games[/] "
-    "lists the games. [bold]subgame solve kuhn[/] solves a first one.",
+    epilog="Every command has [bold]--help[/] with examples, and most have [bold]--json[/] for "
+    "programs.",
 )
 
 
@@ -137,7 +155,7 @@ def subgame(
         ),
     ] = False,
 ) -> None:
-    """Solve two-player zero-sum imperfect-information games and evaluate strategies."""
+    """Solve and play two-player zero-sum imperfect-information games, such as poker."""
 
 
 def flowing(text: str) -> str:
@@ -152,6 +170,8 @@ def flowing(text: str) -> str:
 
 def load(name: str) -> Any:
     """A command by its name, as Typer runs it."""
+    if "numpy" not in sys.modules and available() < SCARCE:
+        raise MemoryError
     function = getattr(import_module(f"subgame.cli.{name}"), f"{name}_command")
     alone = typer.Typer(rich_markup_mode="rich", add_completion=False)
     alone.command(name, help=flowing(function.__doc__))(function)

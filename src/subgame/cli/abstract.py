@@ -32,7 +32,7 @@ def abstract_command(
     ),
     device: str = opt("torch", "NAME", "torch (on the CPU) or cuda."),
     seed: int = opt(0, "N", "Seed of the clustering."),
-    out: Path | None = opt(None, "FILE", "Save the buckets as FILE.npz."),
+    out: Path | None = opt(None, "FILE", "Save the buckets; FILE ends in .npz."),
     memory_limit: MemoryOption = "8GiB",
     json: JsonOption = False,
 ) -> None:

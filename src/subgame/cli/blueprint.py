@@ -28,7 +28,9 @@ class Training:
 
     hours: float | None = opt(None, "H", "Train for H hours; replaces the recipe's limit.")
     iterations: int | None = opt(None, "N", "Train for N iterations; replaces the recipe's limit.")
-    out: Path | None = opt(None, "FILE", "Save the blueprint as FILE.", "NAME.safetensors")
+    out: Path | None = opt(
+        None, "FILE", "Save the blueprint; FILE ends in .safetensors.", "NAME.safetensors"
+    )
     minutes: float = opt(10.0, "M", "Minutes between checkpoints, NAME.ckpt.")
     resume: bool = opt(
         False,
@@ -93,12 +95,12 @@ def blueprint_command(
 
     subgame blueprint hunl-default --device cuda --resume --preflop 3000
     """
-    from subgame.blueprints.recipe import DEFAULT, Recipe, limited
+    from subgame.blueprints.recipe import DEFAULT, BlueprintRecipe, limited
 
     place.check()
     training.check()
     table.check()
-    wanted = Recipe.load(DEFAULT if recipe.name == DEFAULT.stem else recipe)
+    wanted = BlueprintRecipe.load(DEFAULT if recipe.name == DEFAULT.stem else recipe)
     wanted = limited(wanted, training.hours, training.iterations)
     out, preflop = training.out, table.preflop
     file = out or Path(f"{recipe.stem}.safetensors")
@@ -148,7 +150,7 @@ def blueprint_command(
                 seed=wanted.seed,
                 device=device,
                 progress=lambda what, share: meter.update(what, "", share),
-                told=(lambda made, _: made.save(values)) if one else None,
+                watch=(lambda made, _: made.save(values)) if one else None,
                 threads=threads,
                 memory_limit=place.memory_limit,
             )

@@ -40,7 +40,7 @@ class Section:
 
 
 def demo_command(json: JsonOption = False) -> None:
-    """Show what subgame does, in about a minute.
+    """Show a poker spot and a safe refinement, in under a minute.
 
     The demo solves a river of hold'em, improves a rough solution of it safely, and compares the
     techniques and the solvers on small poker games.
@@ -87,8 +87,9 @@ def river(meter: Meter) -> Section:
     from subgame.cli.endgame_view import title
     from subgame.cli.hand_grid import cell_width, draw
     from subgame.spots.endgame import Endgame
+    from subgame.tree.ranges.tree import range_tree
 
-    tree = sg.compile(sg.holdem.endgame(BOARD, POT, STACK, RANGES, BETS))
+    tree = range_tree(sg.compile(sg.holdem.endgame(BOARD, POT, STACK, RANGES, BETS)))
     load_kernels(meter, tree, "hs-dcfr")
     meter.game = "a river"
     result = sg.solve(tree, "hs-dcfr", target=POT / 1000, progress=meter.step)
@@ -125,7 +126,7 @@ def safely(meter: Meter) -> Section:
         rows.append(row)
         shown.add_row(gadget.name, *cells, Text("yes" if gadget.is_safe else "no", style="dim"))
     meaning = (
-        "  Unsafe solving trusts the range that the rough solution bets, and a best response comes\n"
+        "  Unsafe solving trusts the range that the rough solution bets; a best response comes\n"
         "  with another. A safe technique is never more exploitable than what it improves.\n"
     )
     title = "Safe refinement: the spot is solved again during play"

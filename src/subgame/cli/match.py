@@ -154,7 +154,7 @@ def match_command(
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
-    """Let two agents play a match.
+    """Let two agents play a match, and estimate which one is better.
 
     The result is what the first agent wins per hand, with its 95 % interval. The same seed deals
     the same cards, with any number of processes.

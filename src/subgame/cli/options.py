@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from subgame.tree.strategy import Strategy
 
 
-OutOption = Annotated[Path | None, option("FILE", "Save the strategy as FILE.safetensors.")]
+OutOption = Annotated[Path | None, option("FILE", "Save the strategy; FILE ends in .safetensors.")]
 SeedOption = Annotated[int, option("N", "Seed of random choices.")]
 PlayerOption = Annotated[int | None, option("0|1", "Only this player; by default both.")]
 

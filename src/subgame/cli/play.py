@@ -18,6 +18,12 @@ from subgame.cli.progress import Meter
 if TYPE_CHECKING:
     from subgame.games.base import Game
 
+HELP = (
+    "Type one of the actions that are listed. In hold'em: fold, check, call, bet 250 (a total), 50% "
+    "(of the pot) or all-in. explain shows what the agent did last and why, with its cards; quit "
+    "ends the game."
+)
+
 
 @grouped
 def play_command(
@@ -38,7 +44,7 @@ def play_command(
 
     You change seats after every hand. Type an action, or quit (or Ctrl-C) to end. In hold'em say
     fold, check, call, bet 250, 50% or all-in; any legal size will do. Type explain to see what the
-    agent did last and why: it shows the agent's cards.
+    agent did last and why: it shows the agent's cards. Type help to see these words.
 
     [bold]Examples[/]
 
@@ -70,7 +76,8 @@ def play_command(
     you = Human(
         ask=lambda question: str(typer.prompt(question, prompt_suffix="")),
         tell=tell,
-        answers={"explain": opponent.explain, "quit": _leave},
+        answers={"help": lambda: HELP, "?": lambda: HELP, "explain": opponent.explain}
+        | {"quit": _leave},
     )
     thinks = Thinks(opponent, lambda: Meter(opponent.name).saying("The agent thinks"))
     unit, scale = rules.unit

@@ -55,7 +55,7 @@ def serve_command(
         bool, typer.Option("--no-browser", help="Do not open the page in a browser.")
     ] = False,
 ) -> None:
-    """Open the workbench in a browser.
+    """Open the workbench in a browser: solve, look at solutions, play.
 
     The page Games explains safe subgame solving by an example and shows any game's public tree.
     Solve sets up, solves and refines spots of hold'em. Play is a table against an agent. Only this

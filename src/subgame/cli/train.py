@@ -70,7 +70,7 @@ class Learning:
 class Making:
     """What the networks learn from, and where they are written."""
 
-    out: Path | None = opt(None, "FILE", "Save the networks as FILE.safetensors.", False)
+    out: Path | None = opt(None, "FILE", "Save the networks; FILE ends in .safetensors.", False)
     rollouts: int | None = opt(
         None,
         "N",
@@ -131,12 +131,8 @@ def train_command(
     check_saved("--out", out)
     began = time.perf_counter()
 
-    from subgame.refine.sequence.leaf_network import (
-        Training,
-        save_leaf_networks,
-        torch,
-        train_leaf_network,
-    )
+    from subgame.refine.networks import Training, torch
+    from subgame.refine.sequence.leaf_network import save_leaf_networks, train_leaf_network
     from subgame.refine.sequence.leaves import Rollouts
 
     training = Training(**{"holdout": 0.0} | options)

@@ -44,7 +44,7 @@ def train_flop(
 
     from subgame.play.hunl.flop_network import FORMAT, SUFFIX, WANTED, check_fits
     from subgame.play.hunl.flop_training import ROLLOUTS, train_flop_network
-    from subgame.refine.sequence.leaf_network import torch
+    from subgame.refine.networks import torch
     from subgame.tree.files import check_replaceable
 
     check_fits(blueprint)

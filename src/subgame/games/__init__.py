@@ -280,8 +280,10 @@ def _checked(name: str, factory: Factory, given: Mapping[str, object]) -> dict[s
 
 
 for _row in """
+battleship battleship:Battleship Hide a ship each and shoot in turn
 coin-toss coin_toss:CoinToss Sell a coin or play it; Brown & Sandholm 2017, Fig. 1
 coin-toss-two coin_toss:CoinTossTwo Coin Toss with two subgames; Brown & Sandholm 2017, Fig. 4
+dark-hex dark_board:DarkHex Hex in which nobody sees the opponent's stones
 goofspiel goofspiel:Goofspiel Bid cards for prizes, only who won is shown
 holdem holdem.spots:spot A hold'em spot: the rest of a hand from a board on
 hunl holdem.spots:hunl Heads-up no-limit Texas hold'em from the first blind
@@ -297,6 +299,7 @@ nlfh-small holdem.named:nlfh_small Small flop hold'em; Brown & Sandholm 2017, Ta
 nlfh-small-alt holdem.named:nlfh_small_alt The same with two bets before the flop and one on it
 nlfh-large holdem.named:nlfh_large Large flop hold'em; Brown & Sandholm 2017, Table 4, sizes ours
 nlth-no-limp holdem.named:nlth_no_limp Turn hold'em; Brown & Sandholm 2017, Table 5, sizes ours
+phantom-ttt dark_board:PhantomTicTacToe Tic-tac-toe in which nobody sees the opponent's stones
 random random_game:RandomGame A small random game, the same for the same seed
 rps rock_paper_scissors:RockPaperScissors Rock-paper-scissors in turn, the first move hidden
 rps-plus rock_paper_scissors:RockPaperScissorsPlus The same, Scissors count twice; Brown et al. 2018

@@ -97,6 +97,8 @@ class CoinToss(Game):
 
 
 class CoinTossTwo(CoinToss):
+    """Coin Toss with two subgames: Section 5, Fig. 4."""
+
     name = "coin-toss-two"
     subgames = 2
     guesses: ClassVar = {s: {"Heads": 0.5, "Tails": 0.5} for s in ("Play S1", "Play S2")}

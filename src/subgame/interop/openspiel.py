@@ -300,7 +300,22 @@ def _history_string(actions: Sequence[int]) -> str:
 
 # Policies ------------------------------------------------------------------------------------
 
+
+def _dark_hex(parameters: Mapping[str, Any]) -> str:
+    if not parameters["abrupt"]:
+        raise SubgameError(
+            "OpenSpiel's classical dark hex tells players how often the opponent tried, so it has "
+            "other infosets than dark-hex; the abrupt games are equal."
+        )
+    return f"dark_hex(num_rows={parameters['rows']},num_cols={parameters['cols']},gameversion=adh)"
+
+
 EQUIVALENT: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "battleship": lambda p: (
+        f"battleship(board_width={p['cols']},board_height={p['rows']},ship_sizes=[{p['ship']}],"
+        f"ship_values=[1],num_shots={p['shots']},allow_repeated_shots=false)"
+    ),
+    "dark-hex": _dark_hex,
     "kuhn": lambda _: "kuhn_poker",
     "leduc": lambda _: "leduc_poker",
     "liars-dice": lambda p: f"liars_dice(numdice={p['dice']},dice_sides={p['faces']})",

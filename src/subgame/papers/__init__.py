@@ -4,7 +4,7 @@
     >>> print(*papers.KEYS)
     coin-toss burch2014-fig3 burch2014-fig4 burch2014-cfr-d burch2014-fig5 brown2017-table2
     brown2017-table1 brown2017-table3 brown2017-table4 brown2017-table5 brown2017-fig7
-    no-limit-leduc-sizes kubicek2026-refined brown2018-rps-plus brown2018-fig2
+    no-limit-leduc-sizes kubicek2026-refined zhang2021-klss brown2018-rps-plus brown2018-fig2
     brown2018-fig2-one-bet brown2018-preflop brown2018-table1 brown2018-lbr libratus-endgames
     moravcik2016-fig5 flop-agent
 
@@ -30,8 +30,10 @@ BROWN = "Brown & Sandholm 2017"
 DEPTH = "Brown, Sandholm & Amos 2018"
 BURCH = "Burch, Johanson & Bowling 2014"
 KUBICEK = "Kubíček, Lisý & Sandholm 2026"
+ZHANG = "Zhang & Sandholm 2021"
 MORAVCIK = "Moravčík et al. 2016"
 TITLES = {
+    ZHANG: "Subgame Solving without Common Knowledge",
     BROWN: "Safe and Nested Subgame Solving for Imperfect-Information Games",
     DEPTH: "Depth-Limited Solving for Imperfect-Information Games",
     BURCH: "Solving Imperfect Information Games Using Decomposition",
@@ -219,6 +221,7 @@ EXPERIMENTS = (
         "Large Action Spaces",
     ),
     Reproduction("kubicek2026-refined", KUBICEK, "2 minutes", "refined equilibria of gadget games"),
+    Reproduction("zhang2021-klss", ZHANG, "5 minutes", "subgames cut by order of knowledge"),
     Reproduction(
         "brown2018-rps-plus",
         DEPTH,

@@ -23,7 +23,7 @@ Notes:
   opponent's first decision (tests/refine/test_nested.py); later, what Resolve makes small is a
   bound.
 * The figures contain what the blueprint loses in the smaller game, which is stated.
-  docs/results/README.md says what else they contain, and why the expensive rows are high.
+  docs/results/notes.md says what else they contain, and what is known of the expensive rows.
 """
 
 from __future__ import annotations
@@ -65,6 +65,16 @@ PRINTED = {TRANSLATION: 1465.0, **{name: paper for name, (_, _, paper) in ROWS.i
 UNIT = 100
 """The paper's figures are read as thousandths of a chip; the big blind is 100."""
 NAMES = (BLUEPRINT, VALUE, TRANSLATION, *ROWS)
+
+
+def label(name: str) -> str:
+    """A row's name as it is shown: which form of Maxmargin it has.
+
+    >>> label("Resolve"), label("Reach-Maxmargin (expensive)")
+    ('Resolve', 'Reach-Maxmargin, lexicographic (expensive)')
+    """
+    lexicographic = name in ROWS and ROWS[name][0].lexicographic
+    return name.replace("Maxmargin", "Maxmargin, lexicographic") if lexicographic else name
 
 
 @dataclass(frozen=True)
@@ -183,13 +193,13 @@ def compared(steps: Steps, cells: Cells) -> Found:
         seats = [won - worth for won, worth in zip(*both, strict=True)]
         ours[name] = sum(seats) / 2
         note = f"printed {printed:g}; seats {seats[0]:.4g}, {seats[1]:.4g}"
-        rows.append(row(name, printed / UNIT, ours[name], note))
+        rows.append(row(label(name), printed / UNIT, ours[name], note))
     gap = ", ".join(f"{mbb(each):.2g}" for each in value["gap"])
     best = min(ROWS, key=lambda name: ours[name])
     times = ours[TRANSLATION] / ours[best]
     printed = PRINTED[TRANSLATION] / min(PRINTED.values())
     rows += [
-        row("translation against the best nested row", printed, times, f"times; {best}"),
+        row("translation against the best nested row", printed, times, f"times; {label(best)}"),
         row("the value of owning the bet", None, value["mbb/h"], f"to gaps of {gap} mbb/h"),
         row("the blueprint in the smaller game", None, found[BLUEPRINT]["mbb/h"]),
     ]
@@ -198,7 +208,7 @@ def compared(steps: Steps, cells: Cells) -> Found:
         marks("ours", list(ours.values()), "D"),
     ]
     title = "Table 2: exploitability against bets of 3/4 pot"
-    shown = panel(title, "mbb/h", "", curves, scale="semilog", names=list(ours))
+    shown = panel(title, "mbb/h", "", curves, scale="semilog", names=[label(name) for name in ours])
     game, larger = steps.games()
     settings = {"game": str(game), "larger": larger, "flops": count_boards(game)[1]}
     data = {"panels": [shown], "mbb/h": ours, "cells": found}

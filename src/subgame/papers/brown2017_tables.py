@@ -42,7 +42,8 @@ from pathlib import Path
 from typing import Any
 
 from subgame.abstraction.blueprint import Blueprint
-from subgame.abstraction.cards import Recipe, abstract
+from subgame.abstraction.cards import abstract
+from subgame.abstraction.recipe import Recipe
 from subgame.engines.torch.runtime import load_torch
 from subgame.games import load
 from subgame.papers.cells import Cells, cell_of, cells_of, made_by

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from subgame.blueprints.recipe import Recipe
+from subgame.blueprints.recipe import BlueprintRecipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
 from subgame.papers.cells import Cells, cells_of, made_by
@@ -63,7 +63,9 @@ FULL, QUICK = Steps(), Steps(20, 10, (2, 3), quick=True)
 def trained() -> StoredBlueprint:
     """A blueprint of a deck of twelve cards, trained for a moment."""
     bets, buckets = "all: 1x / cap 1", (None, 6, 6, 6)
-    trainer = Trainer(Recipe("quick", bets, buckets, 600, ranks="9TJQKA", suits="cd", boards=2))
+    trainer = Trainer(
+        BlueprintRecipe("quick", bets, buckets, 600, ranks="9TJQKA", suits="cd", boards=2)
+    )
     trainer.advance(20)
     return StoredBlueprint.of(trainer)
 

@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.blueprints.recipe import Recipe
+from subgame.blueprints.recipe import BlueprintRecipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
 from subgame.engines.factory import engine
@@ -99,7 +99,9 @@ def blueprint_of(quick: bool) -> StoredBlueprint:
     if not quick:
         return StoredBlueprint.load()
     bets = "preflop: 1x / cap 1; postflop: 0.5x 1x / cap 2"
-    trainer = Trainer(Recipe("quick", bets, (None, 6, 6, 6), 2000, ranks="9TJQKA", suits="cd"))
+    trainer = Trainer(
+        BlueprintRecipe("quick", bets, (None, 6, 6, 6), 2000, ranks="9TJQKA", suits="cd")
+    )
     trainer.advance(20)
     return StoredBlueprint.of(trainer)
 

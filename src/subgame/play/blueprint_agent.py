@@ -1,11 +1,12 @@
 """`BlueprintAgent`: plays a stored blueprint of hold'em, and translates bets that it does not know.
 
->>> from subgame.blueprints.recipe import Recipe
+>>> from subgame.blueprints.recipe import BlueprintRecipe
 >>> from subgame.blueprints.stored import StoredBlueprint
 >>> from subgame.blueprints.training import Trainer
 >>> from subgame.games.holdem import hunl
 >>> from subgame.play import match
->>> recipe = Recipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd")
+>>> cards = {"ranks": "9TJQKA", "suits": "cd"}
+>>> recipe = BlueprintRecipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, **cards)
 >>> made = StoredBlueprint.of(Trainer(recipe))
 >>> game = hunl(400, bets="all: 0.5x 1x a", ranks="9TJQKA", suits="cd")
 >>> match(game, [BlueprintAgent(game, made), "call"], hands=10).hands
@@ -60,13 +61,13 @@ class _Stored(Mixed):
     ) -> tuple[int, tuple[int, ...], tuple[tuple[str, ...], NDArray[Any]]]:
         """The hand and the board of an infoset; the actions there and [action, bucket] units."""
         hand, board, text = infoset.split(SEPARATOR)
-        found = self.decisions.get(text)
-        if found is None:
+        decision_rows = self.decisions.get(text)
+        if decision_rows is None:
             made = self.blueprint
             decision = made.decision(made.game.start().play(text))
             rows = np.asarray(made.rows(decision))  # a plain view is read faster than a memory map
-            found = self.decisions[text] = made.tree.actions(decision), rows
-        return self.hands[hand], tuple([self.cards[card] for card in board.split()]), found
+            decision_rows = self.decisions[text] = made.tree.actions(decision), rows
+        return self.hands[hand], tuple([self.cards[card] for card in board.split()]), decision_rows
 
 
 class BlueprintAgent(Translated):

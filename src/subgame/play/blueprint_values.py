@@ -55,9 +55,10 @@ class BlueprintValues(ValueFunction):
 
     `boards` are the whole boards for values on the flop, on the turn, and after each turn card.
 
-    >>> from subgame.blueprints.recipe import Recipe
+    >>> from subgame.blueprints.recipe import BlueprintRecipe
     >>> from subgame.blueprints.training import Trainer
-    >>> recipe = Recipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd")
+    >>> cards = {"ranks": "9TJQKA", "suits": "cd"}
+    >>> recipe = BlueprintRecipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, **cards)
     >>> values = BlueprintValues(StoredBlueprint.of(Trainer(recipe)))
     >>> start, ones = recipe.game.start(), np.ones(66)
     >>> board = tuple(range(5))

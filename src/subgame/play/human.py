@@ -49,20 +49,24 @@ class Human(Watcher):
 
     def _question(self, infoset: str, legal: Sequence[str]) -> str:
         actions: Sequence[str] = legal
+        knows = f"You know: {infoset}."
         if isinstance(self.state, HoldemState):
-            actions = [action_name(self.state.betting, action) for action in legal]
-            actions += ["or any size"] if self.state.betting.least_raise is not None else []
-        return f"You know: {infoset}. Your action ({', '.join(actions)}): "
+            betting = self.state.betting
+            actions = [action_name(betting, action) for action in legal]
+            actions += ["or any size"] if betting.least_raise is not None else []
+            behind = [betting.behind[self.seat], betting.behind[1 - self.seat]]
+            knows += f" The pot is {betting.pot}; you have {behind[0]} behind, the agent {behind[1]}."
+        return f"{knows} Your action ({', '.join(actions)}): "
 
     def _meant(self, typed: str, legal: Sequence[str]) -> str | None:
         """The legal action that was typed, in the game's words or, in hold'em, a player's."""
         near = [action for action in legal if action.lower() == typed.lower()]
         if near:
             return near[0]
-        found: str | None = typed
+        chosen: str | None = typed
         if isinstance(self.state, HoldemState) and not self.state.allows(typed):
-            found = said(self.state.betting, typed)
-        return found if found and self.state is not None and self.state.allows(found) else None
+            chosen = said(self.state.betting, typed)
+        return chosen if chosen and self.state is not None and self.state.allows(chosen) else None
 
 
 class Thinks(Watcher):

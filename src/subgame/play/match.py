@@ -137,7 +137,8 @@ class Estimate:
         return cls(mean, Z95 * math.sqrt(variance / n), n)
 
     def __str__(self) -> str:
-        return f"{self.mean:+.1f} ± {self.interval95:.1f}"
+        known = f" ± {self.interval95:.1f}" if math.isfinite(self.interval95) else ""
+        return f"{self.mean:+.1f}{known}"
 
 
 def observations(hands: Sequence[float], duplicate: bool) -> Iterator[float]:

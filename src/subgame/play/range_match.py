@@ -91,12 +91,13 @@ class RangeMatch:
     As long as both agents do the same, no action is drawn that ends the hand, since such pairs
     differ by nothing. So time goes into large pots, where most is won and lost.
 
-    >>> from subgame.blueprints.recipe import Recipe
+    >>> from subgame.blueprints.recipe import BlueprintRecipe
     >>> from subgame.blueprints.stored import StoredBlueprint
     >>> from subgame.blueprints.training import Trainer
     >>> from subgame.play.agent import Always
     >>> from subgame.play.blueprint_values import BlueprintValues
-    >>> recipe = Recipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd")
+    >>> cards = {"ranks": "9TJQKA", "suits": "cd"}
+    >>> recipe = BlueprintRecipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, **cards)
     >>> values = BlueprintValues(StoredBlueprint.of(Trainer(recipe)))
     >>> RangeMatch(recipe.game, (Always("call"), Always("call")), values).pair(0).aivat
     0.0

@@ -4,13 +4,14 @@ Brown, Sandholm & Amos 2018, Sec. 4. At every leaf infoset the player picks one 
 the rest of the game, separately at each of them, so K choices at n leaf infosets stand for K^n
 strategies. Here are the ways to make them that need no solving: *bias* the blueprint, or take *all
 pure* strategies, which suffices for an exact solution (Proposition 1). The *self-generative* way
-solves on the way and is `subgame.refine.verbs.depth.self_generated`.
+solves on the way: `self_generation` is its loop, and `subgame.self_generated` the verb.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,21 +55,45 @@ class Continuations:
         cls, strategies: Strategy | Sequence[Strategy], player: int, names: Sequence[str] = ()
     ) -> Continuations:
         """A player's part of some strategies; the first one counts as the blueprint."""
-        given = [strategies] if isinstance(strategies, Strategy) else list(strategies)
+        every = [strategies] if isinstance(strategies, Strategy) else list(strategies)
         if player not in (0, 1):
             raise SubgameError(f"A player is 0 or 1, not {player}.")
-        if not given:
+        if not every:
             raise SubgameError("There must be at least one continuation.")
-        tree = given[0].tree
-        for strategy in given:
+        tree = every[0].tree
+        for strategy in every:
             if strategy.tree is not tree and strategy.tree.digest != tree.digest:
                 raise SubgameError(
                     f"The continuations belong to different trees: {tree!r} and {strategy.tree!r}."
                 )
-        titles = tuple(names) or ("blueprint", *(f"strategy {k}" for k in range(1, len(given))))
-        if len(titles) != len(given):
-            raise SubgameError(f"{len(given)} continuations were given {len(titles)} names.")
-        return cls(tree, player, titles, np.stack([each.probs[player] for each in given]))
+        titles = tuple(names) or ("blueprint", *(f"strategy {k}" for k in range(1, len(every))))
+        if len(titles) != len(every):
+            raise SubgameError(f"{len(every)} continuations were given {len(titles)} names.")
+        return cls(tree, player, titles, np.stack([strategy.probs[player] for strategy in every]))
+
+
+class Grown(Protocol):
+    """Continuations of any kind, which can be counted."""
+
+    def __len__(self) -> int: ...
+
+
+GrownT = TypeVar("GrownT", bound=Grown)
+
+
+def self_generation(first: GrownT, count: int, respond: Callable[[GrownT], GrownT]) -> GrownT:
+    """`count` continuations grown by self-play from the first (2018, Sec. 4).
+
+    `respond` solves with those found so far and adds the opponent's response to that solution.
+    It ends earlier where `respond` adds nothing.
+    """
+    grown = first
+    while len(grown) < count:
+        more = respond(grown)
+        if len(more) <= len(grown):
+            return more
+        grown = more
+    return grown
 
 
 def biased(
@@ -103,9 +128,9 @@ def biased(
             if kind:
                 towards.setdefault(kind, []).append(sequences[:, k])
     out = Continuations.of(blueprint, player)
-    for kind, found in towards.items():  # in order of appearance
+    for kind, biased_towards in towards.items():  # in order of appearance
         weights = np.array(blueprint.probs[player])
-        weights[np.concatenate(found)] *= factor
+        weights[np.concatenate(biased_towards)] *= factor
         out = out.add(f"{factor:g} x {kind}", tree.normalise(player, weights))
     return out
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, Protocol, TypedDict, TypeVar
 
 from subgame.engines.arrays import Floats
 from subgame.errors import SubgameError
@@ -24,9 +24,25 @@ class LeafValues(NamedTuple):
     error: Floats  # [h, k, m] its standard error; 0 where the value is exact
 
 
-Evaluator = Callable[[Any], LeafValues]
-"""Anything that values the histories of a `refine.sequence.leaves.Leaf`: `exact`,
-`Rollouts(...)`, a `LeafNetwork`, or a function of your own."""
+LeafT_contra = TypeVar("LeafT_contra", contravariant=True)
+ValuesT_co = TypeVar("ValuesT_co", covariant=True)
+
+
+class LeafEvaluator(Protocol[LeafT_contra, ValuesT_co]):
+    """Values at a depth limit: a function of what lies at the limit.
+
+    It is asked for a public state with all its histories (`refine.sequence.leaves.Leaf`), or in
+    whole hold'em for the end of a street (`play.hunl.street.StreetEnd`), and says what is won there
+    by the continuations of the players.
+    """
+
+    def __call__(self, leaf: LeafT_contra, /) -> ValuesT_co:
+        """The values of a leaf."""
+
+
+Evaluator = LeafEvaluator[Any, LeafValues]
+"""Anything that values the histories of a `Leaf`: `exact`, `Rollouts(...)`, a `LeafNetwork`, or a
+function of your own."""
 
 
 class LeafOptions(TypedDict, total=False):
@@ -75,15 +91,17 @@ class Limit:
         if own is not None and own.player != player:
             raise SubgameError(f"own= takes continuations of player {player}, not of {own.player}.")
         tree, out = self.blueprint.tree, [Continuations.of(self.blueprint, p) for p in (0, 1)]
-        for given in filter(None, (theirs, own)):
-            if given.tree is not tree and given.tree.digest != tree.digest:
-                raise SubgameError(f"The continuations lie over {given.tree!r}, not over {tree!r}.")
-            if (self.weaken or self.penalty) and not given.blueprint_first:
+        for continuations in filter(None, (theirs, own)):
+            if continuations.tree is not tree and continuations.tree.digest != tree.digest:
+                raise SubgameError(
+                    f"The continuations lie over {continuations.tree!r}, not over {tree!r}."
+                )
+            if (self.weaken or self.penalty) and not continuations.blueprint_first:
                 raise SubgameError(
                     "Weakening and penalties compare with the blueprint, which must be the first "
                     "continuation."
                 )
-            out[given.player] = given
+            out[continuations.player] = continuations
         return out
 
 

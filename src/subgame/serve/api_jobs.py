@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +15,7 @@ from pydantic import Field
 
 from subgame.errors import FieldError, SubgameError, did_you_mean
 from subgame.serve.jobs import Jobs
-from subgame.serve.settings import Settings
+from subgame.serve.settings import LOOPBACK, Settings
 from subgame.serve.spots import (
     RANGE,
     SCHEDULES,
@@ -88,6 +89,12 @@ class SavedRange(Text):
     """A range to keep under a name."""
 
     name: str = Field(max_length=80)
+
+
+class FilePath(Model):
+    """Where a file lies on the machine of the server."""
+
+    path: str = Field(max_length=4000)
 
 
 class Name(Model):
@@ -221,6 +228,31 @@ async def upload(request: Request, name: str = "Uploaded solution") -> Row:
         return queue.submit({"kind": "load"}, checked_name(name), {"upload": path})
     finally:
         path.unlink(missing_ok=True)
+
+
+@jobs_router.post("/solutions/open", status_code=201)
+def open_file(body: FilePath, request: Request) -> Row:
+    """Read a solution where it lies, however large it is; the file stays there, unchanged."""
+    store, queue, settings = parts(request)
+    if settings.host not in LOOPBACK:
+        raise SubgameError(
+            "Files are opened by their path only by a server that listens on this machine alone."
+        )
+    queue.check_room()
+    path = Path(body.path.strip()).expanduser()
+    if not path.is_absolute() or not path.is_file():
+        raise FieldError({"path": f"There is no file {path}; write its whole path."})
+    try:
+        _check_solution(path)
+    except SubgameError as error:
+        raise FieldError({"path": error.sentence}) from None
+    link = store.incoming()
+    link.symlink_to(path.resolve())
+    try:
+        name = checked_name(re.sub(r"[^\w .,()+-]", " ", path.stem)[:80])
+        return queue.submit({"kind": "load"}, name, {"upload": link})
+    finally:
+        link.unlink(missing_ok=True)
 
 
 def _check_solution(path: Path) -> None:

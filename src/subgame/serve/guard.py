@@ -119,7 +119,7 @@ class Guard:
             return 400, "The header Content-Length must be a number."
         most = self._most(scope)
         if int(length) > most:
-            return 413, f"The body has more than {human_bytes(most)}."
+            return 413, _too_large(scope, most)
         return None
 
     def _most(self, scope: Scope) -> int:
@@ -170,7 +170,13 @@ class Guard:
             await self.app(scope, incoming, with_headers)
         if seen > most and not started:
             seen = 0
-            await refuse(with_headers, 413, f"The body has more than {human_bytes(most)}.")
+            await refuse(with_headers, 413, _too_large(scope, most))
+
+
+def _too_large(scope: Scope, most: int) -> str:
+    """What is said of a body that is too large."""
+    hint = " Open a larger file by its path." if scope["path"] in UPLOADS else ""
+    return f"The body has more than {human_bytes(most)}.{hint}"
 
 
 async def _whole(receive: Receive) -> bytes:

@@ -133,7 +133,7 @@ class Jobs:
                 worker.end("paused")
             else:
                 raise SubgameError(f"A job that is {state} cannot be changed by '{verb}'.")
-            return row
+            return worker.row
 
     def rename(self, id: str, name: str) -> Row:
         """Give a job another name."""
@@ -212,7 +212,7 @@ class Jobs:
             else:
                 why = worker.error or worker.late or _crash(code, folder)
                 row = row | {"state": "failed", "error": why}
-            self._change(row, phase="", ended=time.time())
+            self._change(row, phase="", wish=None, ended=time.time())
         self._start()
 
 
@@ -243,6 +243,7 @@ class Worker:
     def end(self, wish: str, kill: bool = False) -> None:
         """Ask the process to end, and after a while make it; `wish` is the job's next state."""
         self.wish = wish
+        self._changed({})  # it may take a while to end; who asked is answered now
         with suppress(ProcessLookupError):
             self.process.send_signal(signal.SIGKILL if kill else signal.SIGINT)
         if not kill:
@@ -281,11 +282,14 @@ class Worker:
         if "point" in said:
             before = [point for point in self.row["curve"] if point[0] < said["point"][0]]
             new["curve"] = thinned([*before, said["point"]])
-        self.row = self.row | new | {"changed": time.time()}
-        self.jobs._tell(self.row)
+        self._changed(new)
         if time.monotonic() - self._put > 1:
             self._put = time.monotonic()
             self.jobs.store.put("jobs", self.row)
+
+    def _changed(self, new: dict[str, Any]) -> None:
+        self.row = self.row | new | {"wish": self.wish, "changed": time.time()}
+        self.jobs._tell(self.row)
 
 
 def thinned(curve: list[list[float]]) -> list[list[float]]:

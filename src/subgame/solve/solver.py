@@ -189,6 +189,7 @@ class Run:
         self.cfr = Cfr(
             self.engine,
             predictive=schedule.predictive,
+            prediction=schedule.prediction,
             alternating=schedule.alternating,
             responder=schedule.responder,
             learner=learner(self.engine) if learner is not None else None,

@@ -41,6 +41,7 @@ FORMATS = (
 )
 SEATS = ("oop", "ip")
 _JSON_STREETS = ("Flop", "Turn", "River")
+_PIO_SIZES = {"bet": "BetSize", "raise": "RaiseSize", "donk": "DonkBetSize"}
 _SILENT = re.compile(
     r"(build_tree|start_solve|go|clear_lines|end|estimate_.*|set_thread.*|set_accuracy|"
     r"set_max_iteration|set_print_interval|set_use_isomorphism|set_dump_rounds|dump_.*|set_iso.*|"
@@ -473,6 +474,12 @@ class _PioSettings(_Reader):
         for key in (*asked, "UseUnifiedBetAfterRaise", "ICM.Enabled"):
             if found.get(key, "") not in ("", "False"):
                 made.left_out.append(f"The setting #{key}# was left out.")
+        known = (*_PIO_SIZES.values(), "AddAllin")
+        for key, value in found.items():
+            street, _, name = key.partition(".")
+            if re.fullmatch(r"(Flop|Turn|River)Config(IP)?", street) and name not in known:
+                if value not in ("", "False"):
+                    made.left_out.append(f"The setting #{key}# was left out.")
         if found.get("AddAllinOnlyIfLessThanThisTimesThePot", "").isdecimal():
             made.left_out.append(
                 "All-in is added wherever AddAllin is set, however large it is; write "
@@ -481,10 +488,9 @@ class _PioSettings(_Reader):
         return made
 
     def _street(self, found: Mapping[str, str], seat: str, street: str, config: str) -> None:
-        kinds = {"bet": "BetSize", "raise": "RaiseSize", "donk": "DonkBetSize"}
         if not any(key.startswith(f"{config}.") for key in found):
             return
-        for kind, key in kinds.items():
+        for kind, key in _PIO_SIZES.items():
             text = found.get(f"{config}.{key}", "")
             sizes = self.size_list(f"#{config}.{key}#", text, raises=kind == "raise")
             if kind == "donk" and not sizes:

@@ -27,21 +27,15 @@ from subgame.play.hunl.flop_network import FlopNetwork, NetworkValues
 from subgame.play.hunl.preflop import solve_before_flop
 from subgame.play.hunl.preflop_values import PreflopValues
 from subgame.play.hunl.rollouts import Rollouts
-from subgame.play.hunl.street import LeafEvaluator, LimitedStreet, StreetPlan, solve_street
+from subgame.play.hunl.street import LimitedStreet, StreetEvaluator, StreetPlan, solve_street
 from subgame.refine.live import Clock, Rows, Search
 from subgame.refine.ranges.reached import ReachedRanges
 
 Floats = NDArray[np.float64]
-
-
 PLANS = 16
 """Streets solved to a depth limit that are kept; LBR asks for the answers to eleven bets."""
-
-
 FLOP = "flop: 0.75x / raise 1x / cap 2"
 """The sizes of a flop that is solved to its end."""
-
-
 BOTH = f"preflop: 0.5x 1x / raise 1x / raise2 1x / raise3 a / cap 4; {FLOP}"
 """The same with the round before it, solved to its end after an off-tree bet."""
 
@@ -148,11 +142,9 @@ class StreetPlanner:
         street, choices = here.betting.street, self.choices
         if street == 0 and self.table is not None:
             return solve_before_flop(self.table, at, limits, 1 if choices == 1 else None)
-        evaluator: LeafEvaluator
+        evaluator: StreetEvaluator = Rollouts(choices)
         if street == 1 and self.network is not None:
-            evaluator = NetworkValues(at, self.network, choices)
-        else:
-            evaluator = Rollouts(at, choices)
+            evaluator = NetworkValues(self.network, choices)
         return solve_street(at, evaluator, limits)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,29 +24,20 @@ from subgame.play.hunl.below import Continuation
 from subgame.play.hunl.preflop import solve_before_flop
 from subgame.play.hunl.preflop_values import PreflopSums, PreflopValues, Progress, draw, trainer_of
 from subgame.play.hunl.street import LimitedStreet
+from subgame.refine.continuations import self_generation
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.solver import Limits
 
 RESPONSES = 9
 """With the blueprint, ten continuations, as the paper has."""
-
-
 ITERATIONS = 300
 """Of learning a response."""
-
-
 SOLVED = 500
 """Iterations of a solution of the round."""
-
-
 STEP = 20
 """Iterations of learning between two reports of progress."""
-
-
 BATCHES = 32
 """Iterations' boards on which a response is evaluated."""
-
-
 FAINT = 1e-3
 """Chips of regret that each action starts with, in proportion to the blueprint, so that a response
 is the blueprint where no solution has come."""
@@ -61,7 +53,18 @@ class Generation(NamedTuple):
     interval95: float
 
 
-Told = Callable[[PreflopValues, list[Generation]], None]
+Watch = Callable[[PreflopValues, list[Generation]], None]
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A table with the continuations so far, and what each response won."""
+
+    table: PreflopValues
+    generations: list[Generation]
+
+    def __len__(self) -> int:
+        return self.table.choices
 
 
 def self_generated(
@@ -73,23 +76,24 @@ def self_generated(
     seed: int = 0,
     device: str = "cpu",
     progress: Progress | None = None,
-    told: Told | None = None,
+    watch: Watch | None = None,
     **options: Any,
 ) -> tuple[PreflopValues, list[Generation]]:
     """A table with the blueprint and `count` responses to choose from, and what those won.
 
-    Learning begins with the response before, which counts as one iteration. `told` is given the
+    Learning begins with the response before, which counts as one iteration. `watch` is given the
     table and the generations after each. `options` are those of `Trainer`.
 
-    >>> from subgame.blueprints.recipe import Recipe
-    >>> recipe = Recipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd")
+    >>> from subgame.blueprints.recipe import BlueprintRecipe
+    >>> cards = {"ranks": "9TJQKA", "suits": "cd"}
+    >>> recipe = BlueprintRecipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, **cards)
     >>> table, found = self_generated(StoredBlueprint.of(Trainer(recipe)), 1, 3, iterations=2)
     >>> table.choices, found[0].continuations
     (2, 1)
     """
-    for name, given in (("count", count), ("boards", boards), ("iterations", iterations)):
-        if given < 1:
-            raise ArgumentError(name, f"must be at least 1, not {given}.")
+    for name, value in (("count", count), ("boards", boards), ("iterations", iterations)):
+        if value < 1:
+            raise ArgumentError(name, f"must be at least 1, not {value}.")
     trainer = trainer_of(blueprint, seed, device, progress, **options)
     seen = list(draw(blueprint, boards, seed, trainer))
     learning = PreflopLearning(blueprint, trainer)
@@ -98,19 +102,22 @@ def self_generated(
         sums = PreflopSums(blueprint, [Continuation(going_on)], trainer)
         return sums.added(seen, len(seen), tell)
 
-    table, found = valued(blueprint, progress), list[Generation]()
-    for k in range(count):
+    def respond(grown: Grown) -> Grown:
+        k = len(grown)
 
-        def tell(what: str, share: float, k: int = k) -> None:
+        def tell(what: str, share: float) -> None:
             if progress is not None:
-                progress(f"{what}, response {k + 1} of {count}", share)
+                progress(f"{what}, response {k} of {count}", share)
 
-        learned, won = learning.respond(table, k * iterations, iterations, tell)
-        found.append(Generation(1 + k, won.mean, won.interval95))
-        table = table.with_more(valued(learning.stored(learned), tell))
-        if told is not None:
-            told(table, found)
-    return table, found
+        learned, won = learning.respond(grown.table, (k - 1) * iterations, iterations, tell)
+        generations = [*grown.generations, Generation(k, won.mean, won.interval95)]
+        more = Grown(grown.table.with_more(valued(learning.stored(learned), tell)), generations)
+        if watch is not None:
+            watch(more.table, more.generations)
+        return more
+
+    grown = self_generation(Grown(valued(blueprint, progress), []), 1 + count, respond)
+    return grown.table, grown.generations
 
 
 class PreflopLearning:

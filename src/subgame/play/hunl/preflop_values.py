@@ -40,32 +40,16 @@ from subgame.tree.parts import both
 from subgame.tree.ranges.betting_tree import grow_street
 
 Floats = NDArray[np.float64]
-
-
 Singles = NDArray[np.float32]
-
-
 Progress = Callable[[str, float], None]
-
-
 FORMAT = "subgame-preflop-values-2"
-
-
 WANTED = "a table of values before the flop"
-
-
 SUFFIX = ".preflop.safetensors"
 """Of the table's file, beside that of its blueprint."""
-
-
 UNITS = 127
 """Units of the largest value of a leaf, in a file."""
-
-
 BOARDS = 1000
 """Boards of a table that is made when it is needed."""
-
-
 WORK = 2e11
 """Products of numbers that may be computed then: about 10 seconds on one core."""
 
@@ -85,9 +69,10 @@ def classes_of(blueprint: StoredBlueprint) -> NDArray[np.int64]:
 class PreflopValues:
     """What each way to the flop is worth for each pair of classes of hands.
 
-    >>> from subgame.blueprints.recipe import Recipe
+    >>> from subgame.blueprints.recipe import BlueprintRecipe
     >>> from subgame.blueprints.training import Trainer
-    >>> recipe = Recipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd")
+    >>> cards = {"ranks": "9TJQKA", "suits": "cd"}
+    >>> recipe = BlueprintRecipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, **cards)
     >>> table = PreflopValues.make(StoredBlueprint.of(Trainer(recipe)), 3)
     >>> table.boards, [str(leaf) for leaf in table.leaves], table.values.shape
     (3, ['cc/'], (2, 4, 1, 36, 36))
@@ -119,8 +104,8 @@ class PreflopValues:
     def pairs(self) -> Floats:
         """[class, class] how many pairs of their hands share no card."""
         member = np.eye(len(self.ahead))[self.classes]
-        found: Floats = member.T @ self.blueprint.game.deck.disjoint @ member
-        return found
+        pairs: Floats = member.T @ self.blueprint.game.deck.disjoint @ member
+        return pairs
 
     @cached_property
     def equity(self) -> Floats:
@@ -129,8 +114,8 @@ class PreflopValues:
         if deck == DECK and self.blueprint.cards.showdown == BOARD_CARDS[-1]:  # exact
             first = np.unique(self.classes, return_index=True)[1]
             order = class_of(deck)[first]
-            found: Floats = 2 * preflop().equity[np.ix_(order, order)] - 1
-            return found
+            equity: Floats = 2 * preflop().equity[np.ix_(order, order)] - 1
+            return equity
         return self.ahead
 
     def with_more(self, other: PreflopValues) -> PreflopValues:
@@ -214,7 +199,8 @@ class PreflopValues:
 def digest(blueprint: StoredBlueprint) -> str:
     """Which blueprint it is, by its strategy before the flop and its recipe."""
     first = np.ascontiguousarray(blueprint.probabilities[0]).tobytes()
-    return f"{zlib.crc32(first + repr(blueprint.recipe).encode()):08x}"
+    recipe = ", ".join(f"{name}={value!r}" for name, value in blueprint.recipe.as_dict().items())
+    return f"{zlib.crc32(first + f'Recipe({recipe})'.encode()):08x}"
 
 
 # Boards ------------------------------------------------------------------------------------------
@@ -246,7 +232,7 @@ def draw(
         ]
     else:
         keys = np.random.default_rng(seed).random((count, deck.size))
-        boards = [tuple(each) for each in keys.argsort(1)[:, : sizes[-1]].tolist()]
+        boards = [tuple(board) for board in keys.argsort(1)[:, : sizes[-1]].tolist()]
     for board in boards:
         yield Seen(board, rank_hands(board, deck), [cards.of(board[:n]) for n in sizes])
 
@@ -364,7 +350,7 @@ class PreflopSums:
         hands = self.put(np.flatnonzero(deck.compatible(one.board)))
         ranks = self.put(one.ranks)[hands]
         wins = as_kind(ranks[:, None] > ranks, self.member)
-        buckets = [self.put(each)[hands] for each in one.buckets]
+        buckets = [self.put(street)[hands] for street in one.buckets]
         free, member = self.disjoint[hands][:, hands], self.member[hands]
         board = _Board(wins - wins.T, free, member, buckets)
         for l, below in enumerate(self._below):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 from typing import NamedTuple
@@ -23,18 +24,12 @@ from subgame.blueprints.stored import StoredBlueprint
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.rules import Betting
 from subgame.play.hunl.below import CHOICES, Below, by_pair, what_follows
-from subgame.play.hunl.street import BucketValues, LimitedStreet
+from subgame.play.hunl.street import BucketValues, LimitedStreet, StreetEnd
 
 Singles = NDArray[np.float32]
-
-
 Ints = NDArray[np.int64]
-
-
 FEWEST, BOARDS = 2, 49
 """Boards that are looked at, whatever time they take; and where there is no limit of time."""
-
-
 _Key = tuple[Below | None, bytes]
 """What follows a leaf, and the chips that are won there."""
 
@@ -69,12 +64,22 @@ class _Seen(NamedTuple):
 _Kinds = tuple[Ints, Ints]
 
 
+@dataclass(frozen=True)
 class Rollouts:
-    """Values of the leaves of a street by rollouts; see `street.LeafEvaluator`.
+    """Values of the leaves of a street by rollouts; see `street.StreetEvaluator`.
 
     A real bet is taken for the blueprint's nearest one. With one of `choices` states have a single
     value, that of the blueprint.
     """
+
+    choices: int = CHOICES
+
+    def __call__(self, end: StreetEnd) -> BucketValues:
+        return StreetRollouts(end.at, self.choices).values(end.leaves, end.until)
+
+
+class StreetRollouts:
+    """Rollouts from the leaves of one street."""
 
     def __init__(self, at: LimitedStreet, choices: int = CHOICES) -> None:
         self.at, self.choices = at, choices
@@ -83,21 +88,27 @@ class Rollouts:
         self.below = [self._below(leaf) for leaf in at.street.leaves]
         """What follows each leaf in the blueprint."""
 
-    def knows(self, leaf: int) -> bool:
-        return self.below[leaf][0] is not None
+    def values(self, leaves: Sequence[int], until: float | None = None) -> BucketValues:
+        """The values of some leaves; see `StreetEnd`.
 
-    def values(self, leaves: Sequence[int], until: float | None) -> BucketValues:
+        Where the blueprint knows nothing, a showdown is rolled out only if it is not looked at on
+        all boards anyway.
+        """
+        unknown = {n for n, l in enumerate(leaves) if self.below[l][0] is None}
+        skipped = unknown if self.at.shows_exactly else set[int]()
         keys = [(below, chips.tobytes()) for below, chips in self.below]
         known = self.known if until is None else {}  # within a limit of time boards differ
-        left = [l for l in leaves if keys[l] not in known]
+        wanted = [l for n, l in enumerate(leaves) if n not in skipped]
+        left = [l for l in wanted if keys[l] not in known]
         rolled, boards = self._rolled(left, until)
         known.update({keys[l]: table for l, table in zip(left, rolled, strict=True)})
         o, buckets = self.at.opponent, self.at.buckets
         shape = self.choices, len(leaves), len(buckets[o]), len(buckets[1 - o])
         values: Singles = np.zeros(shape, np.float32)
         for n, l in enumerate(leaves):
-            values[:, n] = known[keys[l]]
-        return BucketValues(values, boards)
+            if n not in skipped:
+                values[:, n] = known[keys[l]]
+        return BucketValues(values, boards, frozenset(unknown))
 
     def _rolled(self, left: Sequence[int], until: float | None) -> tuple[list[Singles], int]:
         """[k, b, c] values of some leaves, and the number of boards."""

@@ -1,8 +1,8 @@
 """One street of whole hold'em, solved to a depth limit at its end.
 
 Brown, Sandholm & Amos 2018, Sec. 4 and 6. At the end of the street the opponent chooses among
-continuations. What they win there comes from a `LeafEvaluator`, by the buckets that a blueprint has
-on the street: from rollouts (`subgame.play.hunl.rollouts`), from a network
+continuations. What they win there comes from an evaluator of leaves, by the buckets that a
+blueprint has on the street: from rollouts (`subgame.play.hunl.rollouts`), from a network
 (`subgame.play.hunl.flop_network`), or from your own.
 """
 
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.sizes import STREETS
 from subgame.games.holdem.spots import endgame
+from subgame.refine.limit import LeafEvaluator
 from subgame.refine.live import Rows
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.schedule import parse
@@ -37,22 +38,12 @@ from subgame.tree.ranges.betting_tree import Street, grow_street
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
 Floats = NDArray[np.float64]
-
-
 Singles = NDArray[np.float32]
-
-
 Ints = NDArray[np.int64]
-
-
 FAINT = 5e-3
 """Hands below this share of the likeliest one are left out."""
-
-
 EVALUATING = 0.6
 """The share of the time for values at the limit; the rest is for solving."""
-
-
 SCHEDULE = "dcfr"
 
 
@@ -175,6 +166,18 @@ class LimitedStreet:
         """How many cards a whole board has."""
         return BOARD_CARDS[self.reached.game.rules.last_street]
 
+    @property
+    def shows_exactly(self) -> bool:
+        """Whether few enough cards are to come that a showdown is looked at on all boards."""
+        return self.final - len(self.reached.board) <= 2
+
+    @cached_property
+    def ahead(self) -> Singles:
+        """[opponent's hand, ours] how often it wins minus loses on all boards to come."""
+        board, deck = tuple(sorted(self.reached.board)), self.reached.game.deck
+        won = mean_ahead(board, self.final, deck)
+        return won[np.ix_(self.hands[self.opponent], self.hands[self.player])]
+
     def by_hand(self, p: int, rows: Floats) -> Floats:
         """[hand of the deck, action] from [h, action]; hands left out play uniformly."""
         out = np.full((self.reached.game.deck.num_hands, rows.shape[1]), 1 / rows.shape[1])
@@ -186,21 +189,24 @@ class BucketValues(NamedTuple):
     """Values of leaves. Axes: k = continuation, b and c = buckets of the opponent and of us."""
 
     values: Singles  # [k, leaf, b, c] what the opponent wins, in chips
-    boards: int
+    boards: int = 0
     """Boards of which they are the mean; 0 where there are none."""
+    unknown: frozenset[int] = frozenset()
+    """Leaves without values, by their place: both players check there until the showdown."""
 
 
-class LeafEvaluator(Protocol):
-    """Values at the end of one `LimitedStreet`, whose leaves are ``street.leaves``."""
+class StreetEnd(NamedTuple):
+    """Leaves at the end of a street whose values are asked for."""
 
-    def knows(self, leaf: int) -> bool:
-        """Whether there are values of a leaf; otherwise both players check until the showdown."""
+    at: LimitedStreet
+    leaves: Sequence[int]
+    """Which of ``at.street.leaves`` they are."""
+    until: float | None = None
+    """The time of `time.perf_counter` by which values should be there."""
 
-    def values(self, leaves: Sequence[int], until: float | None) -> BucketValues:
-        """The values of some leaves, by the buckets of `LimitedStreet.buckets`.
 
-        `until` is the time of `time.perf_counter` by which they should be there.
-        """
+StreetEvaluator = LeafEvaluator[StreetEnd, BucketValues]
+"""Values at the end of a street by the buckets of `LimitedStreet.buckets`, [k, leaf, b, c]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,7 +271,7 @@ class BucketLeaves:
         return sums[..., :size], sums[..., size:]
 
 
-def solve_street(at: LimitedStreet, evaluator: LeafEvaluator, limits: Limits) -> StreetPlan:
+def solve_street(at: LimitedStreet, evaluator: StreetEvaluator, limits: Limits) -> StreetPlan:
     """Solve a street to its end; up to `EVALUATING` of the time goes into values there."""
     began = time.perf_counter()
     until = None if limits.seconds is None else began + EVALUATING * limits.seconds
@@ -281,26 +287,25 @@ def solve_street(at: LimitedStreet, evaluator: LeafEvaluator, limits: Limits) ->
 
 
 def evaluated(
-    at: LimitedStreet, evaluator: LeafEvaluator, until: float | None = None
+    at: LimitedStreet, evaluator: StreetEvaluator, until: float | None = None
 ) -> tuple[BucketLeaves, int]:
     """The values at the leaves, and the number of boards of which they are the mean.
 
     A showdown without more bets pays exactly what it wins on all boards to come, if at most two
     cards are.
     """
-    o, deck, every = at.opponent, at.reached.game.deck, at.street.leaves
-    shown = {
-        l: float(leaf.at_stake)
-        for l, leaf in enumerate(every)
-        if leaf.is_over or not evaluator.knows(l)
-    }
-    ahead = None
-    if shown and at.final - len(at.reached.board) <= 2:
-        exact = mean_ahead(tuple(sorted(at.reached.board)), at.final, deck)
-        ahead = exact[np.ix_(at.hands[o], at.hands[1 - o])]
-    left = [l for l in range(len(every)) if ahead is None or l not in shown]
-    some, boards = evaluator.values(left, until)
-    shape = len(some), len(every), len(at.buckets[o]), len(at.buckets[1 - o])
+    o, deck, every, exact = at.opponent, at.reached.game.deck, at.street.leaves, at.shows_exactly
+    left = [l for l, leaf in enumerate(every) if not (exact and leaf.is_over)]
+    shown = {l for l in range(len(every)) if l not in left}
+    if shown:
+        _ = at.ahead  # before the clock of the evaluator has run down
+    result = evaluator(StreetEnd(at, left, until))
+    shape = len(result.values), len(every), len(at.buckets[o]), len(at.buckets[1 - o])
     values: Singles = np.zeros(shape, np.float32)
-    values[:, left] = some
-    return BucketLeaves(values, o, at.hands, at.bucket_of, deck, shown, ahead), boards
+    values[:, left] = result.values
+    if exact:
+        shown |= {left[n] for n in result.unknown}
+    chips = {l: float(every[l].at_stake) for l in sorted(shown)}
+    ahead = at.ahead if shown else None
+    leaves = BucketLeaves(values, o, at.hands, at.bucket_of, deck, chips, ahead)
+    return leaves, result.boards

@@ -20,8 +20,6 @@ from subgame.tree.sequence.tree import Entries, Index, Treeplex
 
 PENALTY = 100.0
 """How much a broken Resolve condition weighs beside an estimate (2017, footnote 6)."""
-
-
 MARKS = ("", " · insist")
 """What the names of the opponent's second copy of the subgame end in."""
 
@@ -48,12 +46,12 @@ def gadget_form(gadget: Gadget, form: Form, inputs: GadgetInputs) -> Form:
     unit = np.where(reached, inputs.our_reach, inputs.our_reach[reached].min(initial=1.0))
     their_sequence, our_sequence = (form.entries.row, form.entries.col)[:: 1 if o == 0 else -1]
     side = form.players[1 - o]
-    payoff = form.entries.value * unit[_root_slots(side)[our_sequence]]
+    payoff = form.entries.value * unit[side.slot_of[our_sequence]]
     constant = len(side.slots)  # our extra slot, always reached
     parent, slots = _shift(side.parent, constant), [*side.slots, "always"]
     ours = replace(side, slots=slots, reach=np.append(reached, 1.0), parent=parent)
     our_sequence = _shift(our_sequence, constant)
-    slot_of = _root_slots(form.players[o])[their_sequence]
+    slot_of = form.players[o].slot_of[their_sequence]
     paid = [  # (public state, their sequence, our sequence, player 0's payoff)
         (form.entries.node, moved(their_sequence, copy), our_sequence, payoff * scale[slot_of])
         for copy, scale in enumerate(ways.scale)
@@ -150,12 +148,3 @@ def _opponent(player: FormPlayer, gadget: Gadget, real: NDArray[np.bool_]) -> An
 def _shift(sequence: Index, slots: int) -> Index:
     """Sequences after one more root slot."""
     return np.where(sequence < slots, sequence, sequence + 1).astype(np.int32)
-
-
-def _root_slots(player: FormPlayer) -> NDArray[np.int64]:
-    """[q] the root slot that each sequence lies below."""
-    start = player.start
-    out = np.arange(start[-1], dtype=np.int64)
-    for i, parent in enumerate(player.parent):
-        out[start[i] : start[i + 1]] = out[parent]
-    return out

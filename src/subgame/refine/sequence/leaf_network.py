@@ -14,18 +14,27 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count, pairwise
+from itertools import count
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.arrays import Floats, Ints
-from subgame.errors import DAMAGED, ArgumentError, SubgameError, brief
+from subgame.errors import DAMAGED, SubgameError, brief
 from subgame.games.base import State
 from subgame.refine.continuations import Continuations
 from subgame.refine.limit import Evaluator, LeafValues, Limit
+from subgame.refine.networks import (
+    Examples,
+    Progress,
+    Training,
+    TrainOptions,
+    perceptron,
+    torch,
+    trained,
+)
 from subgame.refine.sequence.leaves import Leaf, Rollouts
 from subgame.refine.sequence.limit import limited_tree
 from subgame.refine.sequence.subgames import sequence_subgames
@@ -37,39 +46,12 @@ from subgame.tree.sequence.tree import sequence_tree
 from subgame.tree.strategy import Strategy
 
 Features = Callable[[State], Sequence[float]]
-
-
-Progress = Callable[[str, float], None]
-"""Told what is being done and which share of it is done."""
-
-
-LAYERS = (256, 128, 128, 128)
-"""The paper's hidden layers."""
-
-
-STEPS = 100
-"""Training steps after which progress is told, at the latest."""
-
-
 FORMAT = "subgame-leaf-network-1"
-
-
 SAVED = "a file of leaf networks saved by subgame train"
-
-
 SAME = 1e-9
 """Continuations that differ by no more than this are the same."""
-
-
 ERRORS = ("spread", "data_error", "training_error", "holdout_error")
 """What a network knows about its errors."""
-
-
-def torch() -> Any:
-    """PyTorch, or a sentence on how to get it."""
-    from subgame.engines.torch.runtime import load_torch
-
-    return load_torch("Leaf networks")
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,14 +96,14 @@ class LeafNetwork:
     @property
     def parameters(self) -> int:
         """How many numbers were trained."""
-        return sum(each.numel() for each in self.net.parameters())
+        return sum(parameter.numel() for parameter in self.net.parameters())
 
     def __call__(self, leaf: Leaf) -> LeafValues:
         self._check(leaf)
         t = torch()
         with t.no_grad():
-            given = t.as_tensor(_inputs(leaf, self.features, self.length), dtype=t.float32)
-            out = self.net(given).double().numpy()
+            inputs = t.as_tensor(_inputs(leaf, self.features, self.length), dtype=t.float32)
+            out = self.net(inputs).double().numpy()
         share = self.scale * _pots(leaf, self.pot)
         value = out.reshape(-1, *self.shape) * share[:, None, None]
         error = self.training_error if np.isnan(self.holdout_error) else self.holdout_error
@@ -157,49 +139,6 @@ class LeafNetwork:
         save_leaf_networks([self], path)
 
 
-class TrainOptions(TypedDict, total=False):
-    """How a leaf network is trained."""
-
-    layers: Sequence[int]
-    """Units of the hidden layers, by default the paper's."""
-    epochs: int
-    """Passes through the data, by default 500."""
-    batch: int
-    """Histories per step, by default 32."""
-    rate: float
-    """The learning rate at first, by default 1e-3; it falls to nothing by a cosine."""
-    holdout: float
-    """The share of the histories that is kept back to measure the error, by default 0.1. The values
-    then carry that error as their standard error."""
-    seed: int
-    """Of rollouts, weights and batches."""
-
-
-@dataclass(frozen=True)
-class Training:
-    """How a leaf network is trained; see `TrainOptions`."""
-
-    layers: Sequence[int] = LAYERS
-    epochs: int = 500
-    batch: int = 32
-    rate: float = 1e-3
-    holdout: float = 0.1
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        counts = (("epochs", self.epochs), ("batch", self.batch))
-        for name, given in (*counts, *(("layers", n) for n in self.layers)):
-            if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-                kind = "whole numbers" if name == "layers" else "a whole number"
-                raise ArgumentError(name, f"must be {kind} of at least 1, not {given}.")
-        if not (np.isfinite(self.rate) and self.rate > 0):
-            raise ArgumentError("rate", f"must be a number above 0, not {self.rate}.")
-        if not 0 <= self.holdout < 1:
-            raise ArgumentError(
-                "holdout", f"must be a share from 0 to below 1, not {self.holdout}."
-            )
-
-
 @with_options(TrainOptions, Training)
 def train_leaf_network(
     tree: PublicTree,
@@ -223,8 +162,7 @@ def train_leaf_network(
     `progress` is told how far the rollouts and then the epochs are.
     """
     check_options(train_leaf_network, options)
-    training = made_of(Training, options)
-    t = torch()
+    training, t = made_of(Training, options), torch()
     tell = progress or (lambda what, share: None)
     subgames = sequence_subgames(tree, at)
     watched = _watched(data or Rollouts(1000, training.seed), len(subgames), tell)
@@ -234,18 +172,16 @@ def train_leaf_network(
     length = max(len(limited.whole.walked.path(h)) for h in top.tolist())
     inputs = np.concatenate([_inputs(leaf, features, length) for leaf in limited.leaves])
     share = np.concatenate([_pots(leaf, pot) for leaf in limited.leaves])
-    target = np.concatenate([found.value for found in limited.values])
+    target = np.concatenate([values.value for values in limited.values])
     spread = float(target.std())
-    blur = np.concatenate([found.error for found in limited.values])
+    blur = np.concatenate([values.error for values in limited.values])
     target = target.reshape(len(target), -1) / share[:, None]
     scale = float(np.abs(target).max(initial=0.0)) or 1.0
     kept = np.random.default_rng(training.seed).permutation(len(inputs))
     tested, learned = np.split(kept, [int(training.holdout * len(inputs))])
-    with t.random.fork_rng(devices=[]):
-        t.manual_seed(training.seed)
-        net = perceptron(t, (inputs.shape[1], *training.layers, target.shape[1]))
-        x, y = (t.as_tensor(array[learned], dtype=t.float32) for array in (inputs, target / scale))
-        fit(t, net, lambda part: (x[part], y[part]), len(x), training, tell)
+    x, y = (t.as_tensor(array[learned], dtype=t.float32) for array in (inputs, target / scale))
+    examples = Examples(lambda part: (x[part], y[part]), len(x), (x.shape[1], y.shape[1]))
+    net = trained(examples, training, tell)
     with t.no_grad():
         out = net(t.as_tensor(inputs, dtype=t.float32)).double().numpy() * scale
     miss = ((out - target) * share[:, None]) ** 2
@@ -271,53 +207,11 @@ def _watched(data: Evaluator, total: int, tell: Progress) -> Evaluator:
     done = count(1)
 
     def value(leaf: Leaf) -> LeafValues:
-        found = data(leaf)
+        values = data(leaf)
         tell("Playing on from the limit", next(done) / total)
-        return found
+        return values
 
     return value
-
-
-def perceptron(t: Any, sizes: Sequence[int]) -> Any:
-    """Linear layers with rectified units between them."""
-    parts = []
-    for inside, outside in pairwise(sizes):
-        parts += [t.nn.Linear(inside, outside), t.nn.ReLU()]
-    return t.nn.Sequential(*parts[:-1])
-
-
-def fit(
-    t: Any,
-    net: Any,
-    examples: Callable[[Any], tuple[Any, Any]],
-    count: int,
-    training: Training,
-    tell: Progress,
-    delta: float = 1.0,
-) -> None:
-    """Adam on the Huber loss, the rate falling to nothing by a cosine.
-
-    ``examples(numbers)`` gives inputs and targets of some of the `count` examples. From errors of
-    `delta` on the loss is linear.
-    """
-    adam, epochs = t.optim.Adam(net.parameters(), lr=training.rate), training.epochs
-    steps = -(-count // training.batch)
-    fading = t.optim.lr_scheduler.CosineAnnealingLR(adam, epochs * steps)
-    loss, threads, done = t.nn.HuberLoss(delta=delta), t.get_num_threads(), 0
-    t.set_num_threads(1)  # batches are so small that more threads only wait for each other
-    try:
-        for _ in range(epochs):
-            for part in t.randperm(count).split(training.batch):
-                adam.zero_grad()
-                given, wanted = examples(part)
-                loss(net(given), wanted).backward()
-                adam.step()
-                fading.step()
-                done += 1
-                if done % steps == 0 or done % STEPS == 0:
-                    tell("Training the network", done / (epochs * steps))
-    finally:
-        t.set_num_threads(threads)
 
 
 def _inputs(leaf: Leaf, features: Features | None, length: int) -> Floats:
@@ -370,7 +264,7 @@ def save_leaf_networks(
         numbers = {name: getattr(network, name) for name in ("length", "scale", *ERRORS)}
         said[mark] = json.dumps(
             {
-                **{name: None if np.isnan(each) else each for name, each in numbers.items()},
+                **{name: None if np.isnan(number) else number for name, number in numbers.items()},
                 "names": [known.names for known in network.pair],
                 "blueprint_first": [known.blueprint_first for known in network.pair],
             }
@@ -385,12 +279,12 @@ def load_leaf_networks(path: str | Path, tree: PublicTree) -> dict[int, LeafNetw
     t = torch()
     there = [player for player in (0, 1) if f"network{player}" in header]
     try:
-        found = {player: _read(t, tree, player, header, tensors) for player in there}
+        networks = {player: _read(t, tree, player, header, tensors) for player in there}
     except (*DAMAGED, RuntimeError):
         raise SubgameError(f"{path} is a damaged leaf network.") from None
-    if not found:
+    if not networks:
         raise SubgameError(f"{path} contains no leaf network.")
-    return found
+    return networks
 
 
 def _read(
@@ -400,8 +294,8 @@ def _read(
     mark = f"network{player}"
     said = json.loads(header[mark])
     inside = {
-        name.removeprefix(f"{mark}."): np.array(each)
-        for name, each in tensors.items()
+        name.removeprefix(f"{mark}."): np.array(tensor)
+        for name, tensor in tensors.items()
         if name.startswith(f"{mark}.")
     }
     pair = []
@@ -411,7 +305,7 @@ def _read(
             raise ValueError
         pair.append(Continuations(tree, p, names, probs, bool(said["blueprint_first"][p])))
     top = inside.pop("top").astype(np.int64)
-    weights = {name: t.as_tensor(each) for name, each in inside.items()}
+    weights = {name: t.as_tensor(array) for name, array in inside.items()}
     numbers = sorted(int(name.removesuffix(".weight")) for name in weights if "weight" in name)
     layers = [weights[f"{k}.weight"] for k in numbers]
     net = perceptron(t, (layers[0].shape[1], *(layer.shape[0] for layer in layers)))

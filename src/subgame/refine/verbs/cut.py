@@ -8,6 +8,7 @@ from typing import cast
 
 from subgame.errors import ArgumentError
 from subgame.refine.ranges.subgames import cut_range_tree
+from subgame.refine.sequence.knowledge import cut_by_knowledge
 from subgame.refine.sequence.subgames import cut_sequence_tree
 from subgame.refine.subgame import At, Subgame, cut_already
 from subgame.refine.verbs.kinds import by_kind
@@ -15,7 +16,7 @@ from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import SequenceTree
 
 
-def cut(tree: PublicTree, at: At) -> list[Subgame]:
+def cut(tree: PublicTree, at: At, *, knowledge: int | None = None) -> list[Subgame]:
     """The subgames of a tree at a frontier, each ready to be solved.
 
     `at` is one of
@@ -30,17 +31,29 @@ def cut(tree: PublicTree, at: At) -> list[Subgame]:
     Of hold'em trees: ``"root"`` (all of it), ``"after the river"`` or another street's cards, or
     public states by name.
 
+    With `knowledge` (1, 3, ...) each public state is cut further, into one subgame for every root
+    infoset of either player, by order of knowledge (`subgame.refine.sequence.knowledge`). These
+    overlap, and only `refine` and `refine_in_turn` solve them.
+
     >>> import subgame as sg
     >>> [part.name for part in cut(sg.compile(sg.games.load("kuhn")), "depth 1")]
     ['p', 'b']
+    >>> [part.name for part in cut(sg.compile(sg.games.load("kuhn")), "b", knowledge=1)][:3]
+    ['b | player 0: Jb', 'b | player 0: Qb', 'b | player 0: Kb']
     """
+    if knowledge is not None:
+        return list(by_kind(tree, partial(cut_by_knowledge, at=at, order=knowledge), _no_knowledge))
     return list(by_kind(tree, partial(cut_sequence_tree, at=at), partial(cut_range_tree, at=at)))
+
+
+def _no_knowledge(tree: PublicTree) -> list[Subgame]:
+    raise ArgumentError("knowledge", f"needs histories, which {tree!r} does not have.")
 
 
 def subgames_at(tree: PublicTree, at: At | Sequence[Subgame]) -> list[Subgame]:
     """The subgames at a frontier, or those that were cut already."""
-    if isinstance(at, Sequence) and at and all(isinstance(each, Subgame) for each in at):
-        return cut_already(tree, [each for each in at if isinstance(each, Subgame)])
+    if isinstance(at, Sequence) and at and all(isinstance(place, Subgame) for place in at):
+        return cut_already(tree, [place for place in at if isinstance(place, Subgame)])
     return cut(tree, cast(At, at))
 
 

@@ -16,7 +16,7 @@ from typing import Any, Unpack
 
 from subgame.errors import SubgameError, brief
 from subgame.games.base import Game
-from subgame.refine.continuations import Continuations
+from subgame.refine.continuations import Continuations, self_generation
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.limit import Chooser, Evaluator, LeafOptions, Limit, Play
@@ -150,8 +150,8 @@ def solve_limited(
     check_options(solve_limited, stop)
     gadget = None if technique is None else technique_named(technique)
     limits = made_of(Limits, stop)
-    found, strategy = limited.solved(gadget, schedule, limits, alternatives, device)
-    return LimitedSolution(limited, found, strategy)
+    result, strategy = limited.solved(gadget, schedule, limits, alternatives, device)
+    return LimitedSolution(limited, result, strategy)
 
 
 @whole_solves()
@@ -185,28 +185,31 @@ def self_generated(
     check_count("count", count)
     check_options(self_generated, leaves)
     o, device = 1 - player, leaves.get("device")
-    grown, choices = Continuations.of(blueprint, o), 0
     limited: DepthLimited | RangeLimit | None = None
-    while len(grown) < count or watch is not None:
+
+    def respond(grown: Continuations) -> Continuations:
+        nonlocal limited
+        before = 0 if limited is None else limited.choices
         if limited is not None:
             limited = limited.grown(grown)
         else:
             limited = depth_limited(
                 tree, blueprint, at=at, player=player, continuations=grown, **leaves
             )
-        if limited.choices == choices:
+        if limited.choices == before:  # the last response was one of them
             return grown[:-1]
-        choices = limited.choices
         solved = solve_limited(limited, schedule=schedule, iterations=iterations, device=device)
         if watch is not None:
             watch(solved)
         has = solved.result.exploitability.per_seat[player]
         value = exploitability(tree, solved.strategy, device=device).per_seat[player]
         if len(grown) == count or value <= has + CLOSED:
-            break
+            return grown
         reply = best_response_strategy(tree, solved.strategy, o, device)
-        grown = grown.add(f"response {len(grown)}", reply)
-    return grown
+        return grown.add(f"response {len(grown)}", reply)
+
+    grown = self_generation(Continuations.of(blueprint, o), count, respond)
+    return grown if watch is None or len(grown) < count else respond(grown)
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,8 +265,10 @@ def play_limited(
         raise SubgameError(f"A player is 0 or 1, not {player}.")
     gadget, limits = technique_named(technique), Limits(iterations)
     play = Play(blueprint, at, player, continuations, gadget, schedule, limits, values, device)
-    found, solved = by_kind(
+    strategy, solved = by_kind(
         tree, partial(play_histories, play=play), partial(play_ranges, play=play)
     )
-    before, after = (exploitability(tree, each, device=device) for each in (blueprint, found))
-    return LimitedPlay(found, player, solved, before, after, time.perf_counter() - began)
+    before, after = (
+        exploitability(tree, strategy, device=device) for strategy in (blueprint, strategy)
+    )
+    return LimitedPlay(strategy, player, solved, before, after, time.perf_counter() - began)

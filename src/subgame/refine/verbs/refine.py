@@ -58,7 +58,7 @@ class Part:
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """What `COLUMNS` names, for every root infoset."""
         numbers = self.weight, self.cbv, self.gifts, self.alternatives, self.values, self.margins
-        for name, *row in zip(self.infosets, *(each.tolist() for each in numbers), strict=True):
+        for name, *row in zip(self.infosets, *(column.tolist() for column in numbers), strict=True):
             yield self.subgame.name, self.player, name, *row
 
     @property
@@ -75,8 +75,8 @@ class Part:
         and by the most that the opponent can reach it with: one, or the range. Gifts are no gain
         where the technique gives them back safely.
         """
-        given = self.gifts if self.technique.returns_gifts else 0.0
-        return self._total(np.maximum(self.values - self.cbv - given, 0))
+        amounts = self.gifts if self.technique.returns_gifts else 0.0
+        return self._total(np.maximum(self.values - self.cbv - amounts, 0))
 
     @property
     def rounding(self) -> float:
@@ -252,7 +252,7 @@ def refine(
         (subgame, p)
         for p in ((0, 1) if player is None else (player,))
         for subgame in subgames
-        if subgame.tree.players[p].names
+        if subgame.serves(p)
     ]
     how, tell = solving.technique(gadget, tree, len(jobs)), progress or (lambda done, of: None)
     trunks: dict[int, Trunk] = {}
@@ -294,14 +294,14 @@ def _safe_parts(
     """The parts with the blueprint kept wherever it is not shown that nothing is lost.
 
     A part whose bound is 0 loses nothing, whatever is played in the other subgames (Burch et al.
-    2014, Theorem 1; Brown & Sandholm 2017, Theorem 1). Of the others, as many as possible with the
-    smallest bounds are played, as long as the whole strategy, evaluated exactly, loses no more than
-    the blueprint.
+    2014, Theorem 1; Brown & Sandholm 2017, Theorem 1), unless subgames overlap. Of the others, as
+    many as possible with the smallest bounds are played, as long as the whole strategy, evaluated
+    exactly, loses no more than the blueprint.
     """
     out = list(parts)
     for p in (0, 1):
         mine = [k for k, part in enumerate(parts) if part.player == p]
-        doubtful = [k for k in mine if parts[k].bound > parts[k].rounding]
+        doubtful = [k for k in mine if _is_doubtful(parts[k])]
         doubtful.sort(key=lambda k: parts[k].bound)
         slack = sum(parts[k].rounding for k in mine)
         count = len(doubtful)
@@ -318,24 +318,29 @@ def _safe_parts(
     return out
 
 
-def _pick(given: Any, subgame: Subgame, what: str, o: int, jobs: list[Any]) -> Floats | None:
+def _is_doubtful(part: Part) -> bool:
+    """Whether only the whole strategy shows that nothing is lost by this part."""
+    return part.subgame.overlaps or part.bound > part.rounding
+
+
+def _pick(vectors: Any, subgame: Subgame, what: str, o: int, jobs: list[Any]) -> Floats | None:
     """The user's vector for one subgame, from whatever shape it was given in."""
-    if given is None:
+    if vectors is None:
         return None
-    if np.isscalar(given) and not isinstance(given, str):
-        return vector(subgame, o, np.full(len(subgame.tree.players[o].slots), given), what)
+    if np.isscalar(vectors) and not isinstance(vectors, str):
+        return vector(subgame, o, np.full(len(subgame.tree.players[o].slots), vectors), what)
     names = {job[0].name for job in jobs}
-    if isinstance(given, Mapping) and subgame.name in given:
-        for name in given:
+    if isinstance(vectors, Mapping) and subgame.name in vectors:
+        for name in vectors:
             if name not in names:
                 raise did_you_mean("subgame", str(name), names)
-        given = given[subgame.name]
+        vectors = vectors[subgame.name]
     elif len(names) > 1:
         raise SubgameError(
             f"There are several subgames: give the {what} as a mapping from subgame to numbers; "
             f"'{subgame.name}' is missing."
         )
-    return vector(subgame, o, given, what)
+    return vector(subgame, o, vectors, what)
 
 
 def _refine_one(
@@ -346,7 +351,7 @@ def _refine_one(
     uncertainty: Floats | None,
 ) -> Part:
     """Solve one subgame behind its gadget, and measure what it leaves the opponent."""
-    o = trunk.opponent
+    o, subgame = trunk.opponent, subgame.under(trunk)
     inputs, gifts = trunk.inputs(subgame, how.gadget, alternatives, uncertainty)
     played, solved = [subgame.restrict(trunk.blueprint, 1 - o)] * 2, None
     if (inputs.weight > 0).any():  # otherwise we never come here: the blueprint may stay

@@ -48,6 +48,15 @@ class FormPlayer:
         """[i + 1] where each infoset's sequences start."""
         return np.cumsum([len(self.slots), *map(len, self.actions)], dtype=np.int32)
 
+    @property
+    def slot_of(self) -> Longs:
+        """[q] the root infoset that each sequence lies below."""
+        start = self.start
+        out = np.arange(start[-1], dtype=np.int64)
+        for i, parent in enumerate(self.parent):
+            out[start[i] : start[i + 1]] = out[parent]
+        return out
+
 
 @dataclass(frozen=True)
 class Form:

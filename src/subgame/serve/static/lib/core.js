@@ -210,5 +210,11 @@ export const STATES = {
   failed: "failed",
   cancelled: "cancelled",
 };
-export const Badge = ({ state }) =>
-  html`<span class="badge ${state}">${STATES[state] || state}</span>`;
+// Why a solve that is done ended before its target, and what a running one was asked for.
+const ENDED = { seconds: "out of time", interrupted: "stopped early", stalled: "levelled off" };
+const ASKED = { paused: "pausing", done: "stopping", cancelled: "cancelling" };
+export const Badge = ({ job }) => {
+  const { state, wish, result } = job,
+    more = state === "running" ? ASKED[wish] : state === "done" ? ENDED[result?.stopped] : "";
+  return html`<span class="badge ${state}">${more || STATES[state] || state}</span>`;
+};

@@ -3,8 +3,8 @@ import { html, percent } from "./core.js";
 import { useEffect, useRef } from "preact/hooks";
 
 const STEP = 132,
-  LINE = 30,
-  PAD = 16;
+  PAD = 16,
+  HIGH = 560; // a tree is as high as this if its lines can be so close
 
 function layOut(nodes, root) {
   const below = new Map();
@@ -38,6 +38,7 @@ export function Tree({ tree, onGo }) {
     tree.nodes.find((node) => node.id === tree.path[0]),
   );
   const byId = new Map(placed.map((node) => [node.id, node]));
+  const LINE = Math.max(17, Math.min(30, HIGH / lines));
   const wide = PAD * 2 + depth * STEP + 110,
     high = PAD * 2 + Math.max(lines - 1, 0) * LINE + 22;
   const x = (node) => PAD + 8 + node.depth * STEP,

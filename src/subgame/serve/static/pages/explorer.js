@@ -291,6 +291,13 @@ function CardLinks({ here, rows, measure }) {
   />`;
 }
 
+// Decimals with which numbers can be told apart: three digits of the widest difference.
+function digitsFor(values) {
+  const known = values.filter((value) => value !== null && value !== undefined);
+  const span = Math.max(...known) - Math.min(...known);
+  return span > 0 ? Math.max(0, Math.min(3, 2 - Math.floor(Math.log10(span)))) : 1;
+}
+
 // Every next card, by EV, equity or what is played.
 function NextCard({ job, here }) {
   const chosen = route.value.query.get("report");
@@ -305,14 +312,18 @@ function NextCard({ job, here }) {
   const measures = [
     ...SEATS.flatMap((seat) =>
       [
-        ["ev", "EV", (v) => number(v, 0)],
-        ["equity", "equity", (v) => percent(v, 0)],
-      ].map(([key, name, text]) => ({
-        id: `${key}_${seat.toLowerCase()}`,
-        name: `${seat} ${name}`,
-        of: (row) => row[`${key}_${seat.toLowerCase()}`],
-        text,
-      })),
+        ["ev", "EV"],
+        ["equity", "equity"],
+      ].map(([key, name]) => {
+        const of = (row) => row[`${key}_${seat.toLowerCase()}`],
+          digits = key === "ev" ? digitsFor((rows || []).map(of)) : 0;
+        return {
+          id: `${key}_${seat.toLowerCase()}`,
+          name: `${seat} ${name}`,
+          of,
+          text: (v) => (key === "ev" ? number(v, digits) : percent(v, 0)),
+        };
+      }),
     ),
     ...(rows ? [...new Set(rows.flatMap((row) => Object.keys(row.often)))] : []).map((name) => ({
       id: name,
@@ -449,6 +460,7 @@ function Decision({ job, here, shades, against, old }) {
           label=${`${SEATS[here.player]} by class of hands: ${view}`}
           summary=${about}
         />
+        <${Scale} view=${view} here=${here} found=${found} />
         ${ABOUT[view] || single ? html`<p class="hint">${ABOUT[view]} ${single ? "Each hand of a class has a field of its own: from the left and the top ♠ ♥ ♦ ♣, first of the higher card." : ""}</p>` : null}
       </div>
       ${
@@ -470,6 +482,25 @@ function Decision({ job, here, shades, against, old }) {
       <${Combos} here=${here} found=${found} picked=${picked} shades=${shades} />
     </div>
     <${Spread} here=${here} />`;
+}
+
+// What the colours of the grid stand for.
+function Scale({ view, here, found }) {
+  if (view === "strategy" || (view !== "reach" && !here.values)) return null;
+  const evs = Object.values(found).map((cell) => cell.ev ?? 0),
+    most = Math.max(...Object.values(found).map((cell) => cell.reach), 1e-9);
+  const high = {
+    ev: number(Math.max(...evs, 1e-9), 1),
+    equity: "100%",
+    eqr: "200%",
+    reach: percent(most, 0),
+  }[view];
+  const stops = [0, 0.25, 0.5, 0.75, 1].map((part) => css(ramp(part))).join(", ");
+  return html`<p class="scale" role="img" aria-label="Blue is 0, orange is ${high}">
+    <span class="num">${view === "ev" ? "0 and less" : "0%"}</span
+    ><i style=${{ background: `linear-gradient(to right, ${stops})` }}></i
+    ><span class="num">${high}</span>
+  </p>`;
 }
 
 // Equity or EV of both ranges here, from their weakest hands to their best.
@@ -612,24 +643,43 @@ function Difference({ job, against, here, picked, pick }) {
   </div>`;
 }
 
+const MOST_HANDS = 200; // rows of the table of hands
+
 function Combos({ here, found, picked, shades }) {
-  const one = picked && found[picked];
-  const chosen = one
-    ? found[picked].hands
-    : here.hands
-        .map((_, k) => k)
-        .sort(
-          (a, b) =>
-            here.chance[b] - here.chance[a] ||
-            (here.values ? here.values.hand_ev[b] - here.values.hand_ev[a] : 0),
-        )
-        .slice(0, 40);
-  const values = here.values,
+  const one = picked && found[picked],
+    values = here.values,
     each = one && values && here.actions.length <= 6;
+  const sorts = {
+    reach: ["reach", (k) => here.reach[k]],
+    ...(values ? { ev: ["EV", (k) => values.hand_ev[k] ?? -Infinity] } : {}),
+    ...(values ? { equity: ["equity", (k) => values.hand_equity[k] ?? -Infinity] } : {}),
+    ...Object.fromEntries(here.actions.map((a, j) => [a.id, [a.name, (k) => here.probs[k][j]]])),
+  };
+  const wanted = route.value.query.get("sort"),
+    sort = wanted in sorts ? wanted : values ? "ev" : "reach",
+    by = sorts[sort][1];
+  const all = one ? found[picked].hands : here.hands.map((_, k) => k);
+  const chosen = [...all]
+    .sort((a, b) => by(b) - by(a) || here.chance[b] - here.chance[a])
+    .slice(0, MOST_HANDS);
   return html`<div class="combos">
-    <h2 class="third">
-      ${one ? picked : picked ? `${picked} is not in the range` : "Likeliest hands"}
-    </h2>
+    <div class="range-head">
+      <h2 class="third">
+        ${one ? picked : picked ? `${picked} is not in the range` : `${whole(all.length)} hands`}
+      </h2>
+      <label class="choices" for="sort"
+        >most${" "}
+        <select
+          id="sort"
+          class="inline"
+          value=${sort}
+          onChange=${(e) => go(withQuery({ sort: e.target.value }), { replace: true })}
+        >
+          ${Object.entries(sorts).map(([key, [name]]) => html`<option key=${key} value=${key}>${name}</option>`)}
+        </select>
+        first</label
+      >
+    </div>
     <div class="scroll" tabindex="0" role="region" aria-label="Hands">
       <table>
         <thead>
@@ -683,7 +733,7 @@ function LockBox({ job, here }) {
     shares.value = {};
   }, [here.line]);
   const cards = here.path.some((step) => step.card);
-  const add = () => {
+  const add = async () => {
     const sum = here.actions.reduce((all, action) => all + Number(shares.value[action.id] || 0), 0);
     if (!hands.value.trim()) {
       wrong.value = { hands: "Name the hands: a class such as AKs, or a range." };
@@ -691,6 +741,12 @@ function LockBox({ job, here }) {
     }
     if (!(Math.abs(sum - 100) < 0.01)) {
       wrong.value = { shares: `The shares must add up to 100%, not to ${number(sum, 0)}%.` };
+      return;
+    }
+    try {
+      await api("/ranges/parse", { text: hands.value.trim() });
+    } catch (failed) {
+      wrong.value = { hands: failed.fields?.text || failed.message };
       return;
     }
     const line = every.value ? here.line.replace(/\/ \w\w/g, "/ *") : here.line;

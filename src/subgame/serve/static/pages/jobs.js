@@ -44,7 +44,7 @@ export function JobList({ rows, empty = "No jobs yet." }) {
           html`<li key=${job.id}>
             <a href=${where(job)} class="job-name">${job.name}</a>
             <span class="soft">${KINDS[job.kind] || job.kind}</span>
-            <${Badge} state=${job.state} />
+            <${Badge} job=${job} />
             <span class="job-info"
               >${
                 job.state === "running"

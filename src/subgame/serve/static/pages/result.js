@@ -50,17 +50,18 @@ export function Result({ id }) {
     </p>
     <div class="result-head">
       <h1><${Title} job=${job} /></h1>
-      <${Badge} state=${job.state} /><${Controls} job=${job} problem=${problem} />
+      <${Badge} job=${job} /><${Controls} job=${job} problem=${problem} />
     </div>
     <${Problem} error=${problem.value} />
     ${job.error ? html`<p class="problem" role="alert">${job.error}</p>` : null}
     ${job.note ? html`<p class="hint">${job.note}</p>` : null}
     ${spot ? html`<p class="facts">${plainBoard(job.name) ? null : html`<span><${Cards} text=${spot.board} small /></span>`}<span>pot ${whole(spot.pot)}</span><span>stacks ${spot.stacks.split("/").map(whole).join(" and ")}</span>${Number(spot.rake) ? html`<span>rake ${percent(Number(spot.rake))}${spot.rake_cap === "inf" ? "" : `, at most ${spot.rake_cap}`}</span>` : null}${spot.dead ? html`<span>dead <${Cards} text=${spot.dead} small /></span>` : null}<span class="soft">${spot.bets}</span></p>` : null}
     ${job.result?.locks?.length ? html`<p class="facts"><span>locked</span>${job.result.locks.map((text) => html`<code key=${text}>${text}</code>`)}</p>` : null}
-    ${job.result ? html`<${Figures} job=${job} />` : null}
-    <${Run} job=${job} />
+    ${job.state === "done" ? null : html`<${Run} job=${job} />`}
     ${job.kind === "report" ? html`<${Report} job=${job} />` : null}
     ${job.result?.spot ? html`<${Explorer} job=${job} />` : null}
+    ${job.result ? html`<${Figures} job=${job} />` : null}
+    ${job.state === "done" ? html`<${Run} job=${job} />` : null}
     ${job.result?.technique ? html`<${Margins} job=${job} />` : null}
     ${!spot ? null : Number(spot.rake) || job.result.locks?.length ? html`<p class="hint">A spot with ${Number(spot.rake) ? "a rake" : "locks"} cannot be refined by subgame solving, which needs a zero-sum game in which both players may choose everywhere.</p>` : html`<${RefineBox} job=${job} />`}
   </section>`;
@@ -237,7 +238,7 @@ function RefineBox({ job }) {
                 (each) =>
                   html`<tr key=${each.id}>
                     <td><a href="/solve/${each.id}">${each.name}</a></td>
-                    <td><${Badge} state=${each.state} /></td>
+                    <td><${Badge} job=${each} /></td>
                     <td class="num">${each.result ? number(each.result.before) : ""}</td>
                     <td class="num">${each.result ? number(each.result.after) : ""}</td>
                     <td class="num">${each.result ? number(each.result.margin) : ""}</td>

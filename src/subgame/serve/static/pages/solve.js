@@ -388,6 +388,27 @@ export function Solve() {
               ${input("pot", "Pot")}${input("s0", "Stack OOP")}${input("s1", "Stack IP")}${input("min", "Smallest bet")}
             </div>
           </fieldset>
+          <div class="box">
+            <details
+              class="more"
+              open=${MORE.some((key) => value[key].trim() || errors.value[key])}
+            >
+              <summary>More: rake, dead cards, single lines</summary>
+              <div class="fields">
+                ${input("rake", "Rake, % of the pot", { mode: "decimal", placeholder: "0" })}${input("rakecap", "At most, chips", { mode: "decimal", placeholder: "no limit" })}${input("dead", "Dead cards", { mode: "text", placeholder: "2c 7d" })}
+              </div>
+              <div class="fields two">
+                ${input("force", "All-in if it leaves, % of the pot", { mode: "decimal", placeholder: "never" })}${input("addall", "Add all-in up to, % of the pot", { mode: "decimal", placeholder: "never" })}
+              </div>
+              <div class="fields two">
+                ${input("added", "Lines to add", { mode: "text", placeholder: "c r50 r150; c c / r20" })}${input("removed", "Lines to remove", { mode: "text", placeholder: "r300" })}
+              </div>
+              <p class="hint">
+                A line is c (check, call), f (fold) and r with the total on the street; / comes
+                between streets. Semicolons separate lines.
+              </p>
+            </details>
+          </div>
         </div>
         <div class="stack">
           <fieldset class="box bets-box">
@@ -414,25 +435,6 @@ export function Solve() {
               0.5x or 50% is half of the pot, 2.5r is 2.5 times the bet, 250 is chips, e is
               geometric, a is all-in.
             </p>
-            <details
-              class="more"
-              open=${MORE.some((key) => value[key].trim() || errors.value[key])}
-            >
-              <summary>More: rake, dead cards, single lines</summary>
-              <div class="fields">
-                ${input("rake", "Rake, % of the pot", { mode: "decimal", placeholder: "0" })}${input("rakecap", "At most, chips", { mode: "decimal", placeholder: "no limit" })}${input("dead", "Dead cards", { mode: "text", placeholder: "2c 7d" })}
-              </div>
-              <div class="fields two">
-                ${input("force", "All-in if it leaves, % of the pot", { mode: "decimal", placeholder: "never" })}${input("addall", "Add all-in up to, % of the pot", { mode: "decimal", placeholder: "never" })}
-              </div>
-              <div class="fields two">
-                ${input("added", "Lines to add", { mode: "text", placeholder: "c r50 r150; c c / r20" })}${input("removed", "Lines to remove", { mode: "text", placeholder: "r300" })}
-              </div>
-              <p class="hint">
-                A line is c (check, call), f (fold) and r with the total on the street; / comes
-                between streets. Semicolons separate lines.
-              </p>
-            </details>
           </fieldset>
           <fieldset class="box run-box">
             <legend>Run</legend>
@@ -575,7 +577,19 @@ function Flops({ value, set, error }) {
 
 function Upload() {
   const error = useSignal(null),
-    busy = useSignal(false);
+    busy = useSignal(false),
+    path = useSignal("");
+  const open = async (event) => {
+    event.preventDefault();
+    busy.value = true;
+    try {
+      go(`/solve/${(await api("/solutions/open", { path: path.value })).id}`);
+    } catch (e) {
+      error.value = e;
+    } finally {
+      busy.value = false;
+    }
+  };
   const send = async (event) => {
     const file = event.target.files[0];
     event.target.value = "";
@@ -597,12 +611,19 @@ function Upload() {
   };
   return html`<div class="upload">
     <label class="button" for="upload">${busy.value ? "Reading" : "Load a saved solution"}</label>
-    <input
-      id="upload"
-      class="visually-hidden"
-      type="file"
-      accept=".safetensors"
-      onChange=${send}
-    /><${Problem} error=${error.value} />
+    <input id="upload" class="visually-hidden" type="file" accept=".safetensors" onChange=${send} />
+    <form class="open-path" onSubmit=${open} novalidate>
+      <label for="path">or open a file of any size by its path</label
+      ><input
+        id="path"
+        spellcheck="false"
+        placeholder="/home/me/flop.safetensors"
+        value=${path.value}
+        onInput=${(e) => {
+          path.value = e.target.value;
+        }}
+      /><button disabled=${busy.value || !path.value.trim()}>Open</button>
+    </form>
+    <${Problem} error=${error.value} />
   </div>`;
 }

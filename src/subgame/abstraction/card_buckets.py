@@ -10,37 +10,36 @@ Features are whole numbers and so are centres (in quarters), which makes buckets
 computes them: PyTorch, Numba, one board at a time or a table of all boards.
 
     >>> from subgame.games.holdem.cards import Deck
-    >>> found = CardBuckets.fit(Deck("9TJQKA", "cd"), (None, 6, 6, 10), seed=1)
-    >>> found.counts
+    >>> buckets = CardBuckets.fit(Deck("9TJQKA", "cd"), (None, 6, 6, 10), Recipe(FEATURES, seed=1))
+    >>> buckets.counts
     (36, 6, 6, 8)
-    >>> board = found.deck.parse("9c Td Jc Kc")
-    >>> found.of(board).shape, found.of(board).max() < 6
+    >>> board = buckets.deck.parse("9c Td Jc Kc")
+    >>> buckets.of(board).shape, buckets.of(board).max() < 6
     ((66,), np.True_)
 """
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.abstraction.boards import BoardIndex
 from subgame.abstraction.clustering import cluster
-from subgame.blueprints.boards import BoardIndex
+from subgame.abstraction.recipe import Recipe
+from subgame.abstraction.strength_tables import QUANTILES, QUARTERS, Tables
+from subgame.errors import SubgameError
 from subgame.games.holdem.cards import Deck
-from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.isomorphism import count_classes, hand_permutations
 
 Labels = NDArray[np.int16]
-QUANTILES = 8
-QUARTERS = 4
-"""Centres are multiples of a quarter of a bin."""
+FEATURES = "quantiles"
+"""What these buckets are made by, as a `Recipe` calls it."""
 SAMPLE = 400_000
 """Hands that centres are found with, at most."""
 Progress = Callable[[str, float], None]
@@ -61,7 +60,7 @@ class CardBuckets:
     @property
     def counts(self) -> tuple[int, ...]:
         """The number of buckets on each street."""
-        between = (len(each) for each in self.centres)
+        between = (len(centres) for centres in self.centres)
         return int(self.classes.max()) + 1, *between, len(self.thresholds) + 1
 
     @property
@@ -74,6 +73,7 @@ class CardBuckets:
         cls,
         deck: Deck,
         counts: Sequence[int | None],
+        recipe: Recipe,
         arrays: Mapping[str, NDArray[Any]] | None = None,
         **options: Any,
     ) -> CardBuckets:
@@ -81,7 +81,7 @@ class CardBuckets:
         if all(count is None for count in counts):
             return Lossless.of_deck(deck, len(counts))
         if arrays is None:
-            return cls.fit(deck, counts, **options)
+            return cls.fit(deck, counts, recipe, **options)
         made = cls.from_stored(deck, arrays)
         if len(made.counts) != len(counts):
             raise ValueError("there are buckets of other streets")
@@ -92,21 +92,26 @@ class CardBuckets:
         cls,
         deck: Deck,
         counts: Sequence[int | None],
+        recipe: Recipe,
         *,
-        seed: int = 0,
         device: str | None = None,
         progress: Progress | None = None,
     ) -> CardBuckets:
         """Centres and thresholds for a number of buckets on each street but the first."""
+        if recipe.features != FEATURES:
+            raise SubgameError(
+                f"Buckets that are computed board by board are made by {FEATURES}, not by "
+                f"{recipe.features}."
+            )
         last = len(counts) - 1
         maker = Tables.of(deck, BOARD_CARDS[last], device)
-        rng, centres = np.random.default_rng(seed), []
+        rng, centres = np.random.default_rng(recipe.seed), []
         for street in range(1, last):
             if progress is not None:
                 progress(f"Clustering hands of street {street}", street / last)
             rows = _sample(maker, BOARD_CARDS[street], rng)
-            found = cluster(rows, int(counts[street] or 1), seed=seed, device=device).centres
-            centres.append(np.rint(found * QUARTERS).astype(np.int16))
+            clusters = cluster(rows, int(counts[street] or 1), recipe, device=device)
+            centres.append(np.rint(clusters.centres * QUARTERS).astype(np.int16))
         return cls.restored(deck, centres, _thresholds(maker, int(counts[last] or 1), rng))
 
     @classmethod
@@ -124,7 +129,7 @@ class CardBuckets:
 
     def stored(self) -> dict[str, NDArray[Any]]:
         """The arrays that a file keeps."""
-        out = {f"centres {k}": each for k, each in enumerate(self.centres)}
+        out = {f"centres {k}": centres for k, centres in enumerate(self.centres)}
         flops = {} if self.flops is None else {"flops": self.flops}
         return {**out, "thresholds": self.thresholds, **flops}
 
@@ -135,8 +140,8 @@ class CardBuckets:
         centres = [np.asarray(arrays[name]) for name in names]
         thresholds, flops = np.asarray(arrays["thresholds"]), arrays.get("flops")
         if len(centres) > len(BOARD_CARDS) - 2 or any(
-            each.ndim != 2 or each.shape[1] != QUANTILES or each.dtype != np.int16
-            for each in centres
+            street.ndim != 2 or street.shape[1] != QUANTILES or street.dtype != np.int16
+            for street in centres
         ):
             raise ValueError("the centres of the buckets do not fit")
         if thresholds.ndim != 1 or thresholds.dtype != np.int16 or np.any(np.diff(thresholds) < 0):
@@ -155,12 +160,12 @@ class CardBuckets:
     def of(self, board: Sequence[int]) -> Labels:
         """[hand] the bucket of each hand on a board; -1 where it is blocked."""
         key = tuple(sorted(int(card) for card in board))
-        found = self.kept.get(key)
-        if found is None:
+        labels = self.kept.get(key)
+        if labels is None:
             if len(self.kept) >= 1 << 14:
                 self.kept.clear()
-            found = self.kept[key] = self._computed(key)
-        return found
+            labels = self.kept[key] = self._computed(key)
+        return labels
 
     def _computed(self, board: tuple[int, ...]) -> Labels:
         street = BOARD_CARDS.index(len(board))
@@ -172,12 +177,12 @@ class CardBuckets:
             out: Labels = self.flops[row[0], images[0]].astype(np.int16)
             return out
         maker = Tables.of(self.deck, self.showdown, None)
-        found = maker.one(board)
+        features = maker.one(board)
         if len(board) == self.showdown:
-            of = np.searchsorted(self.thresholds, found, side="right")
-            return np.where(found < 0, -1, of).astype(np.int16)
+            of = np.searchsorted(self.thresholds, features, side="right")
+            return np.where(features < 0, -1, of).astype(np.int16)
         free = self.deck.compatible(board)
-        labels: Labels = maker.labels(found[free], self.centres[street - 1])
+        labels: Labels = maker.labels(features[free], self.centres[street - 1])
         out = np.full(len(free), -1, np.int16)
         out[free] = labels
         return out
@@ -186,9 +191,10 @@ class CardBuckets:
         """The bucket of a hand that the board does not block, sooner than those of all hands.
 
         >>> from subgame.games.holdem.cards import Deck
-        >>> found = CardBuckets.fit(Deck("9TJQKA", "cd"), (None, 6, 6, 10), seed=1)
-        >>> board, hand = found.deck.parse("9c Td Jc Kc"), found.deck.parse_hand("AcQc")
-        >>> bool(found.of_hand(board, hand) == found.of(board)[hand])
+        >>> deck = Deck("9TJQKA", "cd")
+        >>> buckets = CardBuckets.fit(deck, (None, 6, 6, 10), Recipe(FEATURES, seed=1))
+        >>> board, hand = deck.parse("9c Td Jc Kc"), deck.parse_hand("AcQc")
+        >>> bool(buckets.of_hand(board, hand) == buckets.of(board)[hand])
         True
         """
         key = tuple(sorted(board))
@@ -264,8 +270,8 @@ class Lossless(CardBuckets):
         if not board:
             return self.classes
         row, images = BoardIndex.of(self.deck, len(board)).rows(np.array([board]))
-        found: Labels = self._numbers[BOARD_CARDS.index(len(board))][row[0], images[0]]
-        return found
+        labels: Labels = self._numbers[BOARD_CARDS.index(len(board))][row[0], images[0]]
+        return labels
 
     @cached_property
     def _numbers(self) -> list[Any]:
@@ -273,198 +279,6 @@ class Lossless(CardBuckets):
 
     def of_hand(self, board: Sequence[int], hand: int) -> int:
         return int(self.of(board)[hand])
-
-
-def places(deck: Deck, cards: int, showdown: int) -> list[int]:
-    """Which of a hand's sorted boards to come are its quantiles."""
-    many = math.comb(deck.size - cards - 2, showdown - cards)
-    return [(2 * k + 1) * many // (2 * QUANTILES) for k in range(QUANTILES)]
-
-
-def to_come(deck: Deck, boards: NDArray[np.int64], showdown: int) -> NDArray[np.int64]:
-    """[board, board to come, card] the whole boards that may follow boards ``[board, card]``."""
-    left = np.ones((len(boards), deck.size), dtype=np.bool_)
-    np.put_along_axis(left, boards, False, axis=1)
-    cards = np.nonzero(left)[1].reshape(len(boards), -1)
-    more = showdown - boards.shape[1]
-    added = cards[:, _chosen(cards.shape[1], more)]
-    before = np.broadcast_to(boards[:, None], (*added.shape[:2], boards.shape[1]))
-    return np.concatenate([before, added], axis=2)
-
-
-@lru_cache(maxsize=8)
-def _chosen(cards: int, more: int) -> NDArray[np.int64]:
-    return np.array(list(itertools.combinations(range(cards), more)), dtype=np.int64)
-
-
-class Tables:
-    """Scores of all hands on all whole boards, by Numba on the CPU; made when first asked for."""
-
-    def __init__(self, deck: Deck, showdown: int) -> None:
-        self.deck, self.showdown = deck, showdown
-        self.most = 2 * math.comb(deck.size - showdown - 2, 2)
-        self._ranks: Any = None
-        self._scores: Any = None
-        self._bins: Any = None
-
-    @staticmethod
-    @lru_cache(maxsize=4)
-    def of(deck: Deck, showdown: int, device: str | None) -> Tables:
-        """The tables by Numba, or by PyTorch on a device (``"torch"`` is the CPU)."""
-        if device in (None, "cpu"):
-            return Tables(deck, showdown)
-        return TorchTables(deck, showdown, "cpu" if device == "torch" else str(device))
-
-    @property
-    def index(self) -> BoardIndex:
-        return BoardIndex.of(self.deck, self.showdown)
-
-    @property
-    def ranks(self) -> Any:
-        """[canonical whole board, hand]"""
-        if self._ranks is None:
-            boards = self.index.boards
-            out = np.empty((len(boards), self.deck.num_hands), np.int16)
-            for at in range(0, len(boards), 512):
-                out[at : at + 512] = rank_hands(boards[at : at + 512], self.deck)
-            self._ranks = self._put(out)
-        return self._ranks
-
-    @property
-    def scores(self) -> Any:
-        """[canonical whole board, hand]"""
-        if self._scores is None:
-            self._scores = self._scored(self.ranks)
-        return self._scores
-
-    @property
-    def bins(self) -> Any:
-        """[canonical whole board, hand] scores as bytes."""
-        if self._bins is None:
-            self._bins = self._binned(self.scores)
-        return self._bins
-
-    def quantiles(self, boards: NDArray[np.int64]) -> Any:
-        """[board, hand, quantile] of boards before the last street."""
-        come = self.index.combination(to_come(self.deck, boards, self.showdown))
-        at = places(self.deck, boards.shape[1], self.showdown)
-        return self._quantiles(self.index.form[come], self.index.permutation[come], self.bins, at)
-
-    def table(self, boards: NDArray[np.int64], centres: NDArray[np.int16]) -> Any:
-        """[board, hand] the nearest centres; -1 where the board blocks the hand."""
-        out = self._put(np.full((len(boards), self.deck.num_hands), -1, np.int16))
-        for at in range(0, len(boards), 64):
-            some = slice(at, at + 64)
-            free = self._put(np.array([self.deck.compatible(board) for board in boards[some]]))
-            out[some][free] = self.labels(self.quantiles(boards[some])[free], centres)
-        return out
-
-    def one(self, board: Sequence[int]) -> Any:
-        """[hand] scores on a whole board, or [hand, quantile] on one before; without a table."""
-        from subgame.engines.numba import strengths
-
-        found = strengths.scores(self._recent(tuple(map(int, board))), self.deck)
-        if len(board) == self.showdown:
-            return found[0]
-        bins = np.sort(strengths.score_bins(found, self.most), axis=0)
-        at = places(self.deck, len(board), self.showdown)
-        return np.ascontiguousarray(bins[at].T)
-
-    def score(self, board: tuple[int, ...], hand: int) -> int:
-        """The score of one hand on a whole board."""
-        from subgame.engines.numba import strengths
-
-        return strengths.hand_score(self._recent(board)[0], hand, self.deck)
-
-    def label(self, board: tuple[int, ...], hand: int, centres: NDArray[np.int16]) -> int:
-        """The centre that is nearest to the quantiles of one hand on a board before the last."""
-        from subgame.engines.numba import strengths
-
-        at = places(self.deck, len(board), self.showdown)
-        found = strengths.hand_quantiles(self._recent(board), hand, self.deck, self.most, at)
-        return int(strengths.nearest(found[None], centres, QUARTERS)[0])
-
-    @cached_property
-    def _recent(self) -> Callable[[tuple[int, ...]], Labels]:
-        """[board to come, hand] the ranks after a board; both players' hands need the same."""
-        from subgame.engines.numba import strengths
-
-        def ranked(board: tuple[int, ...]) -> Labels:
-            here = np.array([board], dtype=np.int64)
-            whole = len(board) == self.showdown
-            come = here if whole else to_come(self.deck, here, self.showdown)[0]
-            return strengths.ranks(come, self.deck)
-
-        return lru_cache(maxsize=4)(ranked)
-
-    # What depends on the library.
-
-    def _put(self, array: NDArray[Any]) -> Any:
-        return array
-
-    def _scored(self, ranks: Any) -> Any:
-        from subgame.engines.numba import strengths
-
-        out = np.empty_like(ranks)
-        for at in range(0, len(ranks), 1024):
-            out[at : at + 1024] = strengths.scores(ranks[at : at + 1024], self.deck)
-        return out
-
-    def _binned(self, scores: Any) -> Any:
-        from subgame.engines.numba import strengths
-
-        out = np.empty(scores.shape, np.uint8)
-        for at in range(0, len(scores), 1024):
-            out[at : at + 1024] = strengths.score_bins(scores[at : at + 1024], self.most)
-        return out
-
-    def _quantiles(self, form: Any, permutation: Any, bins: Any, at: list[int]) -> Any:
-        from subgame.engines.numba import strengths
-
-        rows = np.stack([form, permutation], axis=-1).astype(np.int32)
-        return strengths.quantiles(rows, hand_permutations(self.deck), bins, at)
-
-    def labels(self, features: Any, centres: NDArray[np.int16]) -> Any:
-        """[point] the nearest centre of each row of quantiles."""
-        from subgame.engines.numba import strengths
-
-        return strengths.nearest(features, centres, QUARTERS)
-
-    def by_score(self, thresholds: NDArray[np.int16]) -> Any:
-        """[canonical whole board, hand] the classes of scores."""
-        found = np.searchsorted(thresholds, self.scores.ravel(), side="right").astype(np.int16)
-        return np.where(self.scores < 0, np.int16(-1), found.reshape(self.scores.shape))
-
-
-class TorchTables(Tables):
-    """The same by PyTorch, on its device."""
-
-    def __init__(self, deck: Deck, showdown: int, device: str) -> None:
-        from subgame.engines.torch.strengths import TorchStrengths
-
-        super().__init__(deck, showdown)
-        self.made = TorchStrengths(deck, device)
-
-    def _put(self, array: NDArray[Any]) -> Any:
-        return self.made.torch.as_tensor(array, device=self.made.device)
-
-    def _scored(self, ranks: Any) -> Any:
-        return self.made.scores(ranks)
-
-    def _binned(self, scores: Any) -> Any:
-        return self.made.bins(scores, self.most)
-
-    def _quantiles(self, form: Any, permutation: Any, bins: Any, at: list[int]) -> Any:
-        return self.made.quantiles(form, permutation, bins, at)
-
-    def labels(self, features: Any, centres: NDArray[np.int16]) -> Any:
-        return self.made.nearest(QUARTERS * features.double(), centres)
-
-    def by_score(self, thresholds: NDArray[np.int16]) -> Any:
-        torch = self.made.torch
-        bounds = torch.as_tensor(thresholds, device=self.made.device)
-        found = torch.searchsorted(bounds, self.scores, right=True).to(torch.int16)
-        return found.masked_fill(self.scores < 0, -1)
 
 
 def _sample(maker: Tables, cards: int, rng: np.random.Generator) -> NDArray[np.float32]:
@@ -478,8 +292,8 @@ def _sample(maker: Tables, cards: int, rng: np.random.Generator) -> NDArray[np.f
         chosen, weight = np.arange(len(index.boards)), index.weight.astype(np.float64)
     boards = index.boards[chosen]
     free = np.array([maker.deck.compatible(board) for board in boards])
-    found = maker.quantiles(boards)
-    rows = found if isinstance(found, np.ndarray) else found.cpu().numpy()
+    quantiles = maker.quantiles(boards)
+    rows = quantiles if isinstance(quantiles, np.ndarray) else quantiles.cpu().numpy()
     mass = np.broadcast_to(weight[:, None], free.shape)[free]
     some = rng.choice(len(mass), min(SAMPLE, len(mass)), p=mass / mass.sum())
     drawn: NDArray[np.float32] = rows[free][some].astype(np.float32)
@@ -491,8 +305,8 @@ def _thresholds(maker: Tables, count: int, rng: np.random.Generator) -> NDArray[
     index = maker.index
     share = index.weight / index.weight.sum()
     chosen = rng.choice(len(index.boards), min(4096, 4 * len(index.boards)), p=share)
-    found = maker.scores[chosen]
-    scores = found if isinstance(found, np.ndarray) else found.cpu().numpy()
+    drawn = maker.scores[chosen]
+    scores = drawn if isinstance(drawn, np.ndarray) else drawn.cpu().numpy()
     live = np.sort(scores[scores >= 0])
     bounds = np.unique(live[(np.arange(1, count) * len(live)) // count])
     ascending: NDArray[np.int16] = bounds[bounds > live[0]].astype(np.int16)

@@ -1,0 +1,381 @@
+"""The suite: fixed tasks on which subgame techniques are compared, with exact exploitability.
+
+A task is a game, a blueprint, a frontier and a number of iterations. Every technique gets the
+same, by the same schedule, and is scored by what a best response wins before and after. Tasks never
+change within a `VERSION`: `data/suite.json` has the hash of each tree and the exploitability of
+each blueprint, and a run on anything else is refused. Blueprints are made anew by each run, from a
+recipe that is the same on every machine.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+import subgame as sg
+from subgame.bench.holdem_spots import SPOTS
+from subgame.errors import SubgameError, did_you_mean
+from subgame.refine.gadgets import Gadget, technique
+from subgame.solve.evaluate import best_response_strategy, expected_value
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.ranges.tree import RangeTree
+
+VERSION = 1
+SCHEDULE = "cfr+"
+REFINED = 0.1
+FORMS: dict[str, Callable[[], Gadget]] = {
+    "unsafe": sg.Unsafe,
+    "resolve": sg.Resolve,
+    "resolve-refined": lambda: sg.Resolve(refined=REFINED),
+    "maxmargin": sg.Maxmargin,
+    "maxmargin-refined": lambda: sg.Maxmargin(refined=REFINED),
+    **{
+        name: (lambda name=name: technique(name))  # type: ignore[misc]
+        for name in (
+            "reach-resolve",
+            "reach-maxmargin",
+            "estimate-resolve",
+            "estimate-maxmargin",
+            "distributional",
+            "reach-estimate-distributional",
+            "combined",
+            "adaptive",
+        )
+    },
+}
+"""The techniques of the suite by name; `Gadget.refined` is Kubicek, Lisy & Sandholm's."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task. `at` is the frontier; a task without one answers off-tree bets by `nest`."""
+
+    name: str
+    game: str
+    blueprint: str
+    """How it is made: "uniform", "random SEED", "published NAME", or a schedule and iterations."""
+    at: str = ""
+    iterations: int = 300
+    knowledge: int | None = None
+    """The order of knowledge by which the frontier is cut; None for public states."""
+    smaller: str = ""
+    """Of a task without frontier: the game of the blueprint."""
+
+
+LEDUC = "no-limit-leduc(stack=60, ante=10, bets=1x a, replies={})"
+TASKS = (
+    Task("coin-toss", "coin-toss", "published paper", "Play"),
+    Task("kuhn-uniform", "kuhn", "uniform", "depth 1"),
+    Task("kuhn-10", "kuhn", "cfr 10", "depth 1"),
+    Task("leduc-uniform", "leduc", "uniform", "after round 1"),
+    Task("leduc-random", "leduc", "random 1", "after round 1"),
+    Task("leduc-3", "leduc", "cfr 3", "after round 1"),
+    Task("leduc-10", "leduc", "cfr 10", "after round 1"),
+    Task("leduc-30", "leduc", "cfr 30", "after round 1"),
+    Task("leduc-100", "leduc", "cfr 100", "after round 1"),
+    Task("leduc-board-10", "leduc", "cfr 10", "after the board card"),
+    Task("leduc-board-100", "leduc", "cfr 100", "after the board card"),
+    Task("leduc-knowledge-10", "leduc", "cfr 10", "after round 1", 100, knowledge=1),
+    Task("liars-dice-3", "liars-dice(faces=3)", "cfr 10", "after the first bid"),
+    Task("liars-dice-4-10", "liars-dice(faces=4)", "cfr 10", "after the first bid"),
+    Task("liars-dice-4-100", "liars-dice(faces=4)", "cfr 100", "after the first bid"),
+    Task("liars-dice-5", "liars-dice(faces=5)", "cfr 30", "after the first bid"),
+    Task("goofspiel-3", "goofspiel(cards=3)", "uniform", "after trick 1"),
+    Task("goofspiel-4-10", "goofspiel(cards=4)", "cfr 10", "after trick 1"),
+    Task("goofspiel-4-100", "goofspiel(cards=4)", "cfr 100", "after trick 1"),
+    Task("goofspiel-points", "goofspiel(cards=4, returns=points)", "cfr 10", "after trick 1"),
+    Task("dark-hex", "dark-hex", "cfr 8", "after 2 turns"),
+    Task("dark-hex-knowledge", "dark-hex", "cfr 8", "after 2 turns", knowledge=1),
+    Task("dark-hex-2x3", "dark-hex(rows=2, cols=3)", "cfr 8", "after 4 turns", 100),
+    Task("phantom-ttt", "phantom-ttt(abrupt=true)", "cfr 8", "after 2 turns"),
+    Task("phantom-ttt-knowledge", "phantom-ttt(abrupt=true)", "cfr 8", "after 2 turns", 300, 1),
+    Task("battleship", "battleship(rows=1, cols=4, ship=2, shots=3)", "cfr 8", "after the ships"),
+    Task("river-equal", "river-45", "cfr+ 10", "root", 200),
+    Task("river-single", "river-srp", "cfr+ 10", "root", 200),
+    Task("river-3bet", "river-3bet", "cfr+ 10", "root", 200),
+    Task("off-tree-kuhn", "no-limit-kuhn(bets=all)", "cfr+ 1000", smaller="no-limit-kuhn"),
+    Task(
+        "off-tree-leduc", LEDUC.format("0.5x 1x a"), "cfr+ 300", "", 200, None, LEDUC.format("1x a")
+    ),
+)
+HOLDEM_DIGITS = 3
+"""Digits of a hold'em blueprint's exploitability that are the same on every machine."""
+
+
+@cache
+def tree_of(game: str) -> PublicTree:
+    """The tree of a game, or of a spot of `subgame bench holdem`."""
+    return SPOTS[game].tree() if game in SPOTS else sg.compile(sg.games.load(game))
+
+
+def blueprint_of(tree: PublicTree, recipe: str) -> sg.Strategy:
+    """A blueprint by its recipe."""
+    kind, _, rest = recipe.partition(" ")
+    if kind == "uniform":
+        return sg.Strategy.uniform(tree)
+    if kind == "random":
+        return sg.Strategy.random(tree, seed=int(rest))
+    if kind == "published":
+        return sg.Strategy.published(tree, rest)
+    return sg.solve(tree, kind, iterations=int(rest)).strategy
+
+
+@cache
+def fingerprints() -> dict[str, Any]:
+    """Task -> the hash of its tree and what a best response wins from its blueprint."""
+    text = files("subgame.data").joinpath("suite.json").read_text(encoding="utf-8")
+    said: dict[str, Any] = json.loads(text)
+    return said
+
+
+def fingerprint(task: Task) -> dict[str, Any]:
+    """What `fingerprints` should say of a task."""
+    tree = tree_of(task.smaller or task.game)
+    gap = sg.exploitability(tree, blueprint_of(tree, task.blueprint)).mean
+    digits = HOLDEM_DIGITS if isinstance(tree, RangeTree) else 8
+    return {"tree": tree_of(task.game).digest, "blueprint": f"{gap:.{digits}g}"}
+
+
+def check(task: Task) -> None:
+    """Refuse a task whose tree or blueprint is not that of this version."""
+    want, have = fingerprints().get(task.name), fingerprint(task)
+    if want is None or want["tree"] != have["tree"] or not _near(want, have):
+        raise SubgameError(
+            f"The task {task.name} is not that of version {VERSION} of the suite: {have} instead "
+            f"of {want}. Its figures would not compare with others."
+        )
+
+
+def _near(want: Mapping[str, str], have: Mapping[str, str]) -> bool:
+    digits = max(len(want["blueprint"].strip("-0.").replace(".", "")) - 1, 2)
+    return math.isclose(
+        float(want["blueprint"]), float(have["blueprint"]), rel_tol=10.0**-digits, abs_tol=1e-9
+    )
+
+
+# Techniques --------------------------------------------------------------------------------------
+
+
+def form(name: str) -> tuple[str, Gadget]:
+    """A technique by name, or one's own as ``module:Name``; the folder is searched first.
+
+    The name is a `Gadget`, a subclass of it, or a function that makes one.
+    """
+    if name in FORMS:
+        return name, FORMS[name]()
+    module, colon, attribute = name.partition(":")
+    if not colon:
+        raise did_you_mean("technique", name, FORMS)
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        made = getattr(import_module(module), attribute)
+        if isinstance(made, type) and issubclass(made, Gadget):
+            made = made(attribute.lower())
+        elif not isinstance(made, Gadget):
+            made = made()
+    except Exception as error:  # the code of a user may fail in any way
+        raise SubgameError(f"The technique {name} cannot be made: {error}.") from error
+    if not isinstance(made, Gadget):
+        raise SubgameError(f"{name} is a {type(made).__name__}, not a Gadget.")
+    return attribute, made
+
+
+# Running -----------------------------------------------------------------------------------------
+
+
+def measure(task: Task, gadget: Gadget) -> dict[str, Any]:
+    """One technique on one task; {"refused": why} where it does not apply."""
+    tree = tree_of(task.game)
+    began = time.process_time()
+    try:
+        score = _refined(task, tree, gadget) if task.at else _nested(task, tree, gadget)
+    except SubgameError as error:
+        return {"refused": str(error)}
+    return score | {"cpu_seconds": time.process_time() - began}
+
+
+def _refined(task: Task, tree: PublicTree, gadget: Gadget) -> dict[str, Any]:
+    blueprint = _blueprint(task)
+    result = sg.refine(
+        tree,
+        blueprint,
+        at=_subgames(task) if task.knowledge else task.at,
+        technique=gadget,
+        schedule=SCHEDULE,
+        iterations=task.iterations,
+        allow_worse=True,
+    )
+    wins = []
+    for p in (0, 1):  # our seat; the opponent answers the blueprint best
+        probs = list(result.strategy.probs)
+        probs[1 - p] = best_response_strategy(tree, blueprint, 1 - p)
+        value = expected_value(tree, sg.Strategy(tree, (probs[0], probs[1])))
+        wins.append(value if p == 0 else -value)
+    return {
+        "before": result.before.mean,
+        "after": result.after.mean,
+        "margin": result.margin,
+        "against_response": sum(wins) / 2,
+    }
+
+
+@cache
+def _blueprint(task: Task) -> sg.Strategy:
+    return blueprint_of(tree_of(task.smaller or task.game), task.blueprint)
+
+
+@cache
+def _subgames(task: Task) -> list[sg.Subgame]:
+    return sg.cut(tree_of(task.game), task.at, knowledge=task.knowledge)
+
+
+def _nested(task: Task, tree: PublicTree, gadget: Gadget) -> dict[str, Any]:
+    blueprint = _blueprint(task)
+    translated = sg.exploitability(tree, sg.translate(tree, blueprint, "pseudo-harmonic")).mean
+    options = {"schedule": SCHEDULE, "iterations": task.iterations}
+    result = sg.nest(tree, blueprint, technique=gadget, **options)  # type: ignore[arg-type]
+    return {"before": translated, "after": result.after.mean, "margin": None}
+
+
+def run(
+    tasks: Sequence[Task], techniques: Sequence[str], progress: Callable[[str], None]
+) -> dict[str, Any]:
+    """Every technique on every task: a row each, and the summary."""
+    forms = dict(map(form, techniques))
+    rows = []
+    for k, task in enumerate(tasks):
+        progress(f"{task.name} ({k + 1} of {len(tasks)})")
+        check(task)
+        measure(task, sg.Resolve())  # kernels are loaded and blueprints made now
+        rows += [
+            {"task": task.name, "technique": name} | measure(task, gadget)
+            for name, gadget in forms.items()
+        ]
+    return {
+        "version": VERSION,
+        "schedule": SCHEDULE,
+        "tasks": [asdict(task) for task in tasks],
+        "rows": rows,
+        "summary": summary(rows),
+    }
+
+
+def named(names: Sequence[str]) -> list[Task]:
+    """The tasks of these names, or all."""
+    known = {task.name: task for task in TASKS}
+    for name in names:
+        if name not in known:
+            raise did_you_mean("task", name, known)
+    return [known[name] for name in names] or list(TASKS)
+
+
+# Summary -----------------------------------------------------------------------------------------
+
+
+def ratio(row: Mapping[str, Any]) -> float:
+    """What is left of the blueprint's exploitability, at least a millionth of it."""
+    return max(float(row["after"]) / max(float(row["before"]), 1e-12), 1e-6)
+
+
+def ranks(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, float]]:
+    """(technique, rank) in each task; equal to six digits is an equal rank."""
+    from scipy.stats import rankdata
+
+    by_task = defaultdict(list)
+    for row in rows:
+        if "after" in row:
+            by_task[row["task"]].append(row)
+    for scored in by_task.values():
+        order = rankdata([float(f"{ratio(row):.6g}") for row in scored])
+        yield from zip((row["technique"] for row in scored), order.tolist(), strict=True)
+
+
+def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One line per technique, the best mean rank first."""
+    placed = defaultdict(list)
+    for name, rank in ranks(rows):
+        placed[name].append(rank)
+    out = []
+    for name, places in placed.items():
+        scored = [row for row in rows if row["technique"] == name and "after" in row]
+        shares = [ratio(row) for row in scored]
+        out.append(
+            {
+                "technique": name,
+                "mean_rank": float(np.mean(places)),
+                "tasks": len(scored),
+                "left": float(np.exp(np.mean(np.log(shares)))),
+                "worst": max(shares),
+                "raised": sum(share > 1 + 1e-6 for share in shares),
+                "cpu_seconds": sum(row["cpu_seconds"] for row in scored),
+            }
+        )
+    return sorted(out, key=lambda line: (line["mean_rank"], line["technique"]))
+
+
+def table(result: Mapping[str, Any]) -> Table:
+    """The summary for the terminal."""
+    out = Table(box=None, pad_edge=False)
+    heads = ("technique", "mean rank", "tasks", "left", "worst", "raised", "CPU s")
+    for k, head in enumerate(heads):
+        out.add_column(head, justify="right" if k else "left")
+    for line in result["summary"]:
+        left, worst = (f"{100 * line[key]:.1f} %" for key in ("left", "worst"))
+        count, raised, seconds = line["tasks"], line["raised"], line["cpu_seconds"]
+        cells = (f"{line['mean_rank']:.2f}", str(count), left, worst, str(raised), f"{seconds:.1f}")
+        out.add_row(line["technique"], *cells)
+    return out
+
+
+def draw(result: Mapping[str, Any], path: Path) -> None:
+    """Exploitability left against CPU time: all tasks together, then each task."""
+    from matplotlib.figure import Figure
+
+    tasks = [task["name"] for task in result["tasks"]]
+    columns, names = 4, [line["technique"] for line in result["summary"]]
+    lines = math.ceil(len(tasks) / columns)
+    figure = Figure(figsize=(14, 4.5 + 2.2 * lines), layout="constrained")
+    grid = figure.add_gridspec(lines + 2, columns)
+    top = figure.add_subplot(grid[:2, :])
+    color = {name: f"C{k % 10}" for k, name in enumerate(names)}
+    marker = {name: "os^Dv"[k // 3 % 5] for k, name in enumerate(names)}
+    for line in result["summary"]:
+        name = line["technique"]
+        label = f"{name}: rank {line['mean_rank']:.1f}"
+        top.scatter(
+            line["cpu_seconds"], line["left"], label=label, color=color[name], marker=marker[name]
+        )
+    top.set(xscale="log", yscale="log", title="All tasks", xlabel="CPU seconds")
+    top.set_ylabel("exploitability left (geometric mean)")
+    top.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    for k, task in enumerate(tasks):
+        ax = figure.add_subplot(grid[2 + k // columns, k % columns])
+        for row in result["rows"]:
+            if row["task"] == task and "after" in row:
+                name = row["technique"]
+                x, y = max(row["cpu_seconds"], 1e-4), ratio(row)
+                ax.scatter(x, y, s=14, color=color[name], marker=marker[name])
+        ax.axhline(1.0, color="gray", linewidth=0.6)
+        ax.set(xscale="log", yscale="log")
+        ax.set_title(task, fontsize=8)
+        ax.tick_params(labelsize=6)
+    figure.savefig(path)
+
+
+def save(result: Mapping[str, Any], path: Path) -> None:
+    """Write the results as JSON."""
+    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

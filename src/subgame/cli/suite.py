@@ -1,0 +1,86 @@
+"""``subgame suite``: compare subgame techniques on fixed tasks."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from subgame.cli.arguments import JsonOption, opt
+from subgame.cli.checks import check_apart, check_picture, check_writable
+from subgame.cli.common import announce, emit, finish, save_files, stdout
+from subgame.cli.grouping import grouped
+
+
+@grouped
+def suite_command(
+    technique: list[str] = opt(
+        [],
+        "NAME",
+        "A technique; may be given several times. Your own is module:Name, a Gadget, a subclass "
+        "of it or a function that makes one.",
+        "all",
+    ),
+    task: list[str] = opt([], "NAME", "A task; may be given several times.", "all"),
+    add: bool = opt(False, None, "Compare the techniques that are named with all others."),
+    tasks: bool = opt(False, None, "List the tasks and do nothing else."),
+    out: Path | None = opt(None, "FILE", "Write the results as JSON."),
+    plot: Path | None = opt(None, "FILE", "Draw exploitability against time as .png or .svg."),
+    json: JsonOption = False,
+) -> None:
+    """Compare subgame techniques on fixed tasks.
+
+    A task is a game, a blueprint, a frontier and a number of iterations. Every technique solves
+    the same subgames by the same schedule. Scored is what a best response wins from the result,
+    exactly, as a share of what it wins from the blueprint.
+
+    [bold]Examples[/]
+
+    subgame suite --task leduc-10 --task kuhn-10
+
+    subgame suite --technique resolve --technique maxmargin --out suite.json
+
+    subgame suite --technique my_module:MyGadget --add --task leduc-10
+
+    subgame suite --plot suite.png --json
+    """
+    check_writable("--out", out)
+    check_writable("--plot", plot)
+    check_picture("--plot", plot)
+    check_apart(("--out", out), ("--plot", plot))
+
+    from subgame.bench import suite
+    from subgame.papers.report import commit, machine
+
+    chosen = suite.named(task)
+    if tasks:
+        emit({"version": suite.VERSION, "tasks": [vars(each) for each in chosen]})
+        return
+    names = [*(suite.FORMS if add or not technique else ()), *technique]
+    result: dict[str, Any] = {
+        "command": shlex.join(["subgame", *_without_files(sys.argv[1:])]),
+        "commit": commit(),
+        "date": datetime.now(UTC).isoformat("T", "seconds"),
+        "machine": machine(),
+        **suite.run(chosen, list(dict.fromkeys(names)), announce),
+    }
+    failure = save_files(
+        (out, lambda path: suite.save(result, path)), (plot, lambda path: suite.draw(result, path))
+    )
+    if json:
+        emit(result)
+    else:
+        stdout().print(suite.table(result))
+    finish(failure)
+
+
+def _without_files(words: list[str]) -> list[str]:
+    """The command without the files it wrote."""
+    out, skip = [], False
+    for word in words:
+        if not skip and word not in ("--out", "--plot"):
+            out.append(word)
+        skip = word in ("--out", "--plot")
+    return out

@@ -1,0 +1,149 @@
+"""Figures of the documentation: what counts as one, and whether a result file has it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+HOME = Path(__file__).parents[2]
+RESULTS = HOME / "docs" / "results"
+CODE = re.compile(r"^```.*?^```$|`[^`\n]*`|\]\([^)]*\)|<!--.*?-->", re.MULTILINE | re.DOTALL)
+UNITS = "ms|µs|ns|s|seconds?|minutes?|hours?|mbb/h|[GMK]i?B|times|%|CPU seconds"
+NUMBER = re.compile(
+    r"(?<![\w.,/#-])(?P<number>\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?(?:e-?\d+)?)(?![\w,]*\d)"
+    rf"(?P<unit>\s?(?:{UNITS})(?![\w/]))?"
+)
+SAME = re.compile(rf"(?:\s?(?:/|to|and|±|,)\s?[\d.,]*\d)+\s?(?P<unit>{UNITS})(?![\w/])")
+VERSIONS = re.compile(
+    r"(?:Python|NumPy|SciPy|Numba|PyTorch|JupyterLab|rustc|version|WCAG)\s(?:must\sbe\s)?[\d.]+"
+    r"(?:(?:,|\sto|\sand)\s[\d.]+)*|\d+\.\d+\.\d[\d.]*"
+)
+TIME = {
+    "ns": 1e9,
+    "µs": 1e6,
+    "ms": 1e3,
+    "s": 1.0,
+    "second": 1.0,
+    "minute": 1 / 60,
+    "hour": 1 / 3600,
+}
+"""Seconds in a unit of time; files have seconds, or the unit itself."""
+SIZE = {"KiB": 2**-10, "MiB": 2**-20, "GiB": 2**-30, "KB": 1e-3, "MB": 1e-6, "GB": 1e-9}
+LONG = 60
+"""Entries of a list that is a series, and not looked at: a page shows none of it."""
+
+
+class Figure(NamedTuple):
+    """A measured number as a page shows it."""
+
+    text: str
+    value: float
+    digits: int
+    """Decimals that are shown."""
+    unit: str
+    around: str
+
+
+def figures(text: str) -> Iterator[Figure]:
+    """Numbers with decimals or with a unit of measurement, outside of code.
+
+    >>> [f.text for f in figures("In 2017, 1.5 chips in 20 s on 8 cores; `x 3.5`; 7,300 mbb/h.")]
+    ['1.5', '20 s', '7,300 mbb/h']
+    """
+    plain = CODE.sub(lambda match: "]" if match[0].startswith("]") else " code ", text)
+    plain = VERSIONS.sub("version", plain)
+    for match in NUMBER.finditer(plain):
+        number = match["number"]
+        if not match["unit"] and "." not in number and "e" not in number:
+            continue
+        mantissa, _, power = number.partition("e")
+        digits = len(mantissa.partition(".")[2]) - int(power or 0)
+        around = " ".join(plain[max(match.start() - 60, 0) : match.end() + 30].split())
+        after = SAME.match(plain, match.end())  # "4.8 / 17.4 s": both are seconds
+        unit = (match["unit"] or (after["unit"] if after else "") or "").strip()
+        yield Figure(match[0].strip(), float(number.replace(",", "")), digits, unit, around)
+
+
+def named_files(text: str) -> list[str]:
+    """The result files and the tests that a text names, by link or in code."""
+    known = {path.stem for path in RESULTS.glob("*.json")}
+    linked = re.findall(r"([\w+.-]+)\.json\b", text)
+    quoted = re.findall(r"`([\w+.-]+)`", text)
+    return sorted({*linked, *quoted} & known) + sorted(
+        set(re.findall(r"`(tests/[\w/]+\.py)", text))
+    )
+
+
+@cache
+def numbers(stem: str) -> frozenset[float]:
+    """Every number in a result file, also those in its texts; or in a test."""
+    if stem.endswith(".py"):
+        return frozenset(_numbers((HOME / stem).read_text(encoding="utf-8")))
+    content = json.loads((RESULTS / f"{stem}.json").read_text(encoding="utf-8"))
+    return frozenset(_numbers(content))
+
+
+def _numbers(content: Any) -> Iterator[float]:
+    if isinstance(content, dict):
+        for key, value in content.items():
+            yield from _numbers(key)
+            yield from _numbers(value)
+    elif isinstance(content, list):
+        for value in content if len(content) <= LONG else ():
+            yield from _numbers(value)
+    elif isinstance(content, str):
+        for word in re.findall(r"\d[\d,]*(?:\.\d+)?(?:e-?\d+)?", content):
+            yield float(word.replace(",", ""))
+    elif isinstance(content, int | float) and not isinstance(content, bool):
+        yield abs(float(content))
+
+
+def factors(unit: str) -> tuple[float, ...]:
+    """From the units that files have to that of a page.
+
+    >>> factors("%"), factors("minutes"), factors("GiB")[:2]
+    ((1.0, 100.0), (1.0, 0.016666666666666666), (1.0, 9.313225746154785e-10))
+    """
+    if unit == "%":
+        return 1.0, 100.0
+    if unit in SIZE:  # of bytes, or of mebibytes
+        return 1.0, SIZE[unit], SIZE[unit] * 2**20, SIZE[unit] * 1e6
+    time = TIME.get(unit.removeprefix("CPU ")) or TIME.get(unit.removeprefix("CPU ").rstrip("s"))
+    if unit in ("µs", "ms", "s"):  # of seconds, of milliseconds
+        return 1.0, TIME[unit], TIME[unit] / 1e3
+    return (1.0, time) if time and time != 1 else (1.0,)
+
+
+def is_in(figure: Figure, stems: Iterable[str]) -> bool:
+    """Whether a file has a number that is shown as this figure."""
+    half = 0.501 * 10.0**-figure.digits
+    return any(
+        abs(number * factor - figure.value) <= half
+        for stem in stems
+        for number in numbers(stem)
+        for factor in factors(figure.unit)
+    )
+
+
+def blocks(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Paragraphs, lines of tables and items of lists, each with the result files for it.
+
+    These are the files that it names, or else those of its section, or else those of the page; and
+    the tests that the page names.
+    """
+    whole = named_files(text)
+    tests = [name for name in whole if name.endswith(".py")]
+    for section in re.split(r"^(?=## )", text, flags=re.MULTILINE):
+        near = named_files(section) or whole
+        fenceless = re.sub(r"^```.*?^```$", "", section, flags=re.MULTILINE | re.DOTALL)
+        for block in re.split(r"\n(?=\||- |\n)", fenceless):
+            yield block, [*(named_files(block) or near), *tests]
+
+
+def missing(text: str) -> list[Figure]:
+    """The figures of a page that no result file has."""
+    return [f for block, stems in blocks(text) for f in figures(block) if not is_in(f, stems)]

@@ -1,0 +1,148 @@
+"""The suite: its tasks are fixed, its scores are those of plain calls, an outside gadget ranks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_helpers import Cli, runner
+
+import subgame as sg
+from subgame.bench import suite
+from subgame.errors import SubgameError
+from subgame.solve.evaluate import expected_value
+
+cli = pytest.fixture(runner)
+
+QUICK = ["coin-toss", "kuhn-uniform", "kuhn-10", "goofspiel-3", "dark-hex", "off-tree-kuhn"]
+
+OWN = """
+import subgame as sg
+from subgame.refine.learners import Choice
+
+
+class Wide(sg.Gadget):
+    def learner(self, inputs, *, predictive=False):
+        return WideLearner(inputs, predictive)
+
+
+class WideLearner:
+    def __init__(self, inputs, predictive):
+        self.player = inputs.opponent
+        self.fixed = inputs.opponent_reach + 0.1
+        self.choice = Choice(inputs, "leave", predictive=predictive)
+
+    def enter(self):
+        return self.fixed + self.choice.enter()
+
+    def observe(self, values, discounts):
+        self.choice.observe(values, discounts)
+
+
+def made():
+    return sg.Resolve()
+
+
+class Other:
+    pass
+"""
+
+
+def test_tasks_are_named_once_and_have_fingerprints() -> None:
+    names = [task.name for task in suite.TASKS]
+    assert len(set(names)) == len(names) >= 30
+    assert set(suite.fingerprints()) == set(names)
+
+
+@pytest.mark.parametrize(
+    "task", [t for t in suite.TASKS if "2x3" not in t.name], ids=lambda t: t.name
+)
+def test_tasks_are_those_of_the_version(task: suite.Task) -> None:
+    suite.check(task)
+
+
+def test_another_task_of_the_same_name_is_refused() -> None:
+    for other in (
+        suite.Task("kuhn-10", "kuhn", "cfr 11", "depth 1"),
+        suite.Task("kuhn-10", "leduc", "cfr 10", "after round 1"),
+        suite.Task("new", "kuhn", "cfr 10", "depth 1"),
+    ):
+        with pytest.raises(SubgameError, match="version 1"):
+            suite.check(other)
+
+
+def test_a_score_is_that_of_plain_calls() -> None:
+    """Every number again, the best response by another function."""
+    task = next(task for task in suite.TASKS if task.name == "kuhn-10")
+    row = suite.measure(task, sg.Maxmargin())
+    tree = sg.compile(sg.games.load("kuhn"))
+    blueprint = sg.solve(tree, "cfr", iterations=10).strategy
+    made = sg.refine(
+        tree,
+        blueprint,
+        at="depth 1",
+        technique="maxmargin",
+        schedule="cfr+",
+        iterations=300,
+        allow_worse=True,
+    )
+    wins = 0.0
+    for p, sign in ((0, 1), (1, -1)):
+        pair = list(sg.best_response(tree, blueprint, 1 - p).strategy.probs)
+        pair[p] = made.strategy.probs[p]
+        wins += sign * expected_value(tree, sg.Strategy(tree, (pair[0], pair[1]))) / 2
+    assert row["before"] == sg.exploitability(tree, blueprint).mean
+    assert row["after"] == pytest.approx(sg.exploitability(tree, made.strategy).mean, abs=1e-12)
+    assert row["margin"] == pytest.approx(made.margin, abs=1e-12)
+    assert row["against_response"] == pytest.approx(wins, abs=1e-9)
+
+
+def row(task: str, name: str, after: float) -> dict[str, Any]:
+    return {"task": task, "technique": name, "before": 2.0, "after": after, "cpu_seconds": 1.0}
+
+
+def test_ranks() -> None:
+    rows = [row("x", "a", 1.0), row("x", "b", 1.0), row("x", "c", 3.0), row("y", "c", 0.5)]
+    rows.append({"task": "y", "technique": "a", "refused": "it does not apply"})
+    lines = {line["technique"]: line for line in suite.summary(rows)}
+    assert [lines[name]["mean_rank"] for name in "abc"] == [1.5, 1.5, 2.0]
+    assert (lines["c"]["raised"], lines["c"]["worst"], lines["c"]["tasks"]) == (1, 1.5, 2)
+    assert lines["c"]["left"] == pytest.approx((1.5 * 0.25) ** 0.5)
+    assert [line["technique"] for line in suite.summary(rows)] == ["a", "b", "c"]
+
+
+def test_safe_techniques_do_not_lose() -> None:
+    """On the tasks of public states, up to what CFR leaves open."""
+    for name in QUICK[:5]:
+        (task,) = suite.named([name])
+        for gadget in (sg.Resolve(), sg.Maxmargin(), sg.ReachMaxmargin()):
+            score = suite.measure(task, gadget)
+            assert score["after"] <= score["before"] + 0.01
+
+
+def test_an_outside_gadget_ranks(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "outside_gadgets.py").write_text(OWN)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    file, picture = tmp_path / "suite.json", tmp_path / "suite.svg"
+    words = ["--technique", "outside_gadgets:Wide", "--technique", "resolve"]
+    answer = cli("suite", *words, "--task", "kuhn-10", "--out", str(file), "--plot", str(picture))
+    assert "Wide" in answer.out
+    said = json.loads(file.read_text())
+    assert {line["technique"] for line in said["summary"]} == {"Wide", "resolve"}
+    assert {"command", "commit", "machine", "version", "date"} <= said.keys()
+    assert picture.read_text().startswith("<?xml")
+    assert suite.form("outside_gadgets:made")[1] == sg.Resolve()
+    for wrong in ("outside_gadgets:Other", "outside_gadgets:nothing", "no_such_module:X"):
+        with pytest.raises(SubgameError):
+            suite.form(wrong)
+
+
+def test_what_does_not_apply_is_said() -> None:
+    (task,) = suite.named(["off-tree-kuhn"])
+    assert "expensive" in suite.measure(task, sg.Unsafe())["refused"]
+    with pytest.raises(SubgameError, match="did you mean 'leduc-10"):
+        suite.named(["leduc-11"])
+    with pytest.raises(SubgameError, match="maxmargin"):
+        suite.form("maxmargn")
