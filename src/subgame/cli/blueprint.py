@@ -31,7 +31,9 @@ def blueprint_command(
     ),
     hours: float | None = opt(None, "H", "Train for H hours; replaces the recipe's limit."),
     iterations: int | None = opt(None, "N", "Train for N iterations; replaces the recipe's limit."),
-    out: Path | None = opt(None, "FILE", "Save the blueprint; FILE ends in .safetensors.", "NAME.safetensors"),
+    out: Path | None = opt(
+        None, "FILE", "Save the blueprint; FILE ends in .safetensors.", "NAME.safetensors"
+    ),
     minutes: float = opt(10.0, "M", "Minutes between checkpoints, NAME.ckpt."),
     resume: bool = opt(
         False,
