@@ -15,8 +15,8 @@ def put(values: Any, device: str | None) -> Array:
     if device is None or device == "cpu":
         return np.asarray(values)
     where = pick_device(device)
-    found = np.ascontiguousarray(values)
-    return load_torch().from_numpy(found if found.flags.writeable else found.copy()).to(where)
+    array = np.ascontiguousarray(values)
+    return load_torch().from_numpy(array if array.flags.writeable else array.copy()).to(where)
 
 
 def counts(index: Array, weights: Array, size: int) -> Array:

@@ -54,11 +54,11 @@ class Blueprint:
     ) -> None:
         self.buckets, self.schedule, self.iterations = buckets, parse(schedule), 0
         self.tree: RangeTree = buckets.tree
-        found = self.tree.engines.get(device)
-        if not isinstance(found, TorchRangeEngine):
-            found = self.tree.engines[device] = engine_on(self.tree, device)
-        assert isinstance(found, TorchRangeEngine)
-        self.engine: TorchRangeEngine = found
+        range_engine = self.tree.engines.get(device)
+        if not isinstance(range_engine, TorchRangeEngine):
+            range_engine = self.tree.engines[device] = engine_on(self.tree, device)
+        assert isinstance(range_engine, TorchRangeEngine)
+        self.engine: TorchRangeEngine = range_engine
         """The same tree without buckets."""
         self.batch: RangeBatch = self.engine.stage(self.tree.streets, buckets=buckets)
         one, two = (side.reach[None].copy() for side in self.tree.players)
@@ -85,9 +85,9 @@ class Blueprint:
     # Strategies --------------------------------------------------------------------------------
     def average(self, p: int) -> Blocks:
         """Player `p`'s average, in proportion to which kernels play."""
-        found = self.cfr.pair[p].average
-        assert isinstance(found, Blocks)
-        return found
+        average = self.cfr.pair[p].average
+        assert isinstance(average, Blocks)
+        return average
 
     def last(self, p: int) -> Blocks:
         """Player `p`'s strategy of the coming iteration.
@@ -97,8 +97,8 @@ class Blueprint:
         """
         regrets = self.cfr.pair[p]
         if regrets.instant is None:
-            found: Blocks = regrets.regret  # regret matching plays in proportion to them
-            return found
+            regret: Blocks = regrets.regret  # regret matching plays in proportion to them
+            return regret
         discounts = self.schedule.discounts(self.iterations + 1, 1)
         ahead = self.batch.rates(discounts, self.iterations + 1)
         return self.batch.current(p, regrets, ahead[0])
@@ -152,13 +152,14 @@ class Blueprint:
 
     # Evaluation --------------------------------------------------------------------------------
     def wins(self, p: int, sigma: Any, opponent: Any = None) -> float:
-        """What `sigma` loses: the opponent's gain by `opponent`, or at best if it is None.
+        """What the opponent of player `p` wins against `sigma`.
 
-        Both are blocks of the whole tree, `sigma` of player `p`.
+        The opponent plays `opponent`, or a best response if that is None. Both are blocks of the
+        whole tree.
         """
-        found = self.batch.evaluate(1 - p, opponent, sigma, self.reach[p])
-        theirs = self.batch.torch.as_tensor(self.reach[1 - p], device=found.device)
-        return float((found[:, : theirs.shape[1]] * theirs).sum())
+        values = self.batch.evaluate(1 - p, opponent, sigma, self.reach[p])
+        theirs = self.batch.torch.as_tensor(self.reach[1 - p], device=values.device)
+        return float((values[:, : theirs.shape[1]] * theirs).sum())
 
     def exploitability(self) -> Exploitability:
         """Of the average strategy, in the whole game: against opponents who see every card."""
@@ -186,7 +187,7 @@ class Blueprint:
             "iterations": self.iterations,
         }
         arrays = {"head": np.array(json.dumps(head))}
-        arrays |= {f"bucket {s}": each.of for s, each in self.buckets.groupings.items()}
+        arrays |= {f"bucket {s}": grouping.of for s, grouping in self.buckets.groupings.items()}
         arrays |= {name: _host(block) for name, block in self._blocks()}
         write_arrays(Path(path), arrays)
 
@@ -220,20 +221,20 @@ class Blueprint:
             made = cls(Buckets(tree, maps), schedule, device=device)
         made.iterations = iterations
         for name, block in made._blocks():
-            given = arrays.get(name)
+            stored = arrays.get(name)
             into = block.values if isinstance(block, Bucketed) else block
-            if given is None or given.shape != tuple(into.shape) or given.dtype != np.float32:
+            if stored is None or stored.shape != tuple(into.shape) or stored.dtype != np.float32:
                 raise unreadable(path, "is damaged", WANTED)
-            if not np.all(np.isfinite(given)):
+            if not np.all(np.isfinite(stored)):
                 raise unreadable(path, "is damaged", WANTED)
-            into.copy_(made.batch.torch.from_numpy(given))
+            into.copy_(made.batch.torch.from_numpy(stored))
         return made
 
 
 def _host(block: Any) -> NDArray[np.float32]:
     values = block.values if isinstance(block, Bucketed) else block
-    found: NDArray[np.float32] = values.cpu().numpy()
-    return found
+    on_host: NDArray[np.float32] = values.cpu().numpy()
+    return on_host
 
 
 def _payoffs(place: Any, p: int, paid: tuple[Tensor, Tensor, Any]) -> Tensor:

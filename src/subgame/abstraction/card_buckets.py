@@ -60,7 +60,7 @@ class CardBuckets:
     @property
     def counts(self) -> tuple[int, ...]:
         """The number of buckets on each street."""
-        between = (len(each) for each in self.centres)
+        between = (len(centres) for centres in self.centres)
         return int(self.classes.max()) + 1, *between, len(self.thresholds) + 1
 
     @property
@@ -129,7 +129,7 @@ class CardBuckets:
 
     def stored(self) -> dict[str, NDArray[Any]]:
         """The arrays that a file keeps."""
-        out = {f"centres {k}": each for k, each in enumerate(self.centres)}
+        out = {f"centres {k}": centres for k, centres in enumerate(self.centres)}
         flops = {} if self.flops is None else {"flops": self.flops}
         return {**out, "thresholds": self.thresholds, **flops}
 
@@ -140,8 +140,8 @@ class CardBuckets:
         centres = [np.asarray(arrays[name]) for name in names]
         thresholds, flops = np.asarray(arrays["thresholds"]), arrays.get("flops")
         if len(centres) > len(BOARD_CARDS) - 2 or any(
-            each.ndim != 2 or each.shape[1] != QUANTILES or each.dtype != np.int16
-            for each in centres
+            street.ndim != 2 or street.shape[1] != QUANTILES or street.dtype != np.int16
+            for street in centres
         ):
             raise ValueError("the centres of the buckets do not fit")
         if thresholds.ndim != 1 or thresholds.dtype != np.int16 or np.any(np.diff(thresholds) < 0):
@@ -160,12 +160,12 @@ class CardBuckets:
     def of(self, board: Sequence[int]) -> Labels:
         """[hand] the bucket of each hand on a board; -1 where it is blocked."""
         key = tuple(sorted(int(card) for card in board))
-        found = self.kept.get(key)
-        if found is None:
+        labels = self.kept.get(key)
+        if labels is None:
             if len(self.kept) >= 1 << 14:
                 self.kept.clear()
-            found = self.kept[key] = self._computed(key)
-        return found
+            labels = self.kept[key] = self._computed(key)
+        return labels
 
     def _computed(self, board: tuple[int, ...]) -> Labels:
         street = BOARD_CARDS.index(len(board))
@@ -177,12 +177,12 @@ class CardBuckets:
             out: Labels = self.flops[row[0], images[0]].astype(np.int16)
             return out
         maker = Tables.of(self.deck, self.showdown, None)
-        found = maker.one(board)
+        features = maker.one(board)
         if len(board) == self.showdown:
-            of = np.searchsorted(self.thresholds, found, side="right")
-            return np.where(found < 0, -1, of).astype(np.int16)
+            of = np.searchsorted(self.thresholds, features, side="right")
+            return np.where(features < 0, -1, of).astype(np.int16)
         free = self.deck.compatible(board)
-        labels: Labels = maker.labels(found[free], self.centres[street - 1])
+        labels: Labels = maker.labels(features[free], self.centres[street - 1])
         out = np.full(len(free), -1, np.int16)
         out[free] = labels
         return out
@@ -270,8 +270,8 @@ class Lossless(CardBuckets):
         if not board:
             return self.classes
         row, images = BoardIndex.of(self.deck, len(board)).rows(np.array([board]))
-        found: Labels = self._numbers[BOARD_CARDS.index(len(board))][row[0], images[0]]
-        return found
+        labels: Labels = self._numbers[BOARD_CARDS.index(len(board))][row[0], images[0]]
+        return labels
 
     @cached_property
     def _numbers(self) -> list[Any]:
@@ -292,8 +292,8 @@ def _sample(maker: Tables, cards: int, rng: np.random.Generator) -> NDArray[np.f
         chosen, weight = np.arange(len(index.boards)), index.weight.astype(np.float64)
     boards = index.boards[chosen]
     free = np.array([maker.deck.compatible(board) for board in boards])
-    found = maker.quantiles(boards)
-    rows = found if isinstance(found, np.ndarray) else found.cpu().numpy()
+    quantiles = maker.quantiles(boards)
+    rows = quantiles if isinstance(quantiles, np.ndarray) else quantiles.cpu().numpy()
     mass = np.broadcast_to(weight[:, None], free.shape)[free]
     some = rng.choice(len(mass), min(SAMPLE, len(mass)), p=mass / mass.sum())
     drawn: NDArray[np.float32] = rows[free][some].astype(np.float32)
@@ -305,8 +305,8 @@ def _thresholds(maker: Tables, count: int, rng: np.random.Generator) -> NDArray[
     index = maker.index
     share = index.weight / index.weight.sum()
     chosen = rng.choice(len(index.boards), min(4096, 4 * len(index.boards)), p=share)
-    found = maker.scores[chosen]
-    scores = found if isinstance(found, np.ndarray) else found.cpu().numpy()
+    drawn = maker.scores[chosen]
+    scores = drawn if isinstance(drawn, np.ndarray) else drawn.cpu().numpy()
     live = np.sort(scores[scores >= 0])
     bounds = np.unique(live[(np.arange(1, count) * len(live)) // count])
     ascending: NDArray[np.int16] = bounds[bounds > live[0]].astype(np.int16)

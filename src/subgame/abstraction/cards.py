@@ -88,7 +88,7 @@ class Abstraction:
             "tree": self.buckets.tree.digest,
             "game": str(self.buckets.tree.game_name),
             "recipe": asdict(self.recipe),
-            "quality": {name: asdict(each) for name, each in self.quality.items()},
+            "quality": {name: asdict(quality) for name, quality in self.quality.items()},
         }
         write_arrays(Path(path), {"head": np.array(json.dumps(head)), **maps})
 
@@ -99,7 +99,7 @@ class Abstraction:
         with reading(path, WANTED):
             head = json.loads(str(arrays["head"]))
             maps = {name: arrays[name] for name in head["quality"]}
-            quality = {name: Quality(**each) for name, each in head["quality"].items()}
+            quality = {name: Quality(**fields) for name, fields in head["quality"].items()}
             recipe = Recipe(**head["recipe"])
         if head.get("format") != FORMAT or head.get("tree") != tree.digest:
             raise SubgameError(
@@ -144,23 +144,23 @@ def abstract(
         s = names.index(name)
         where = points(tree.holdem.deck, BOARD_CARDS[tree.streets[s].index])
         showdown = how.showdown or BOARD_CARDS[tree.holdem.rules.last_street]
-        found = _clusters(where, count, how, showdown, device, cache, progress)
-        maps[name] = _numbered(found.labels[where.of(tree.units.dealt[s].cards)])
-        quality[name] = _quality(where, found, count)
+        clusters = _clusters(where, count, how, showdown, device, cache, progress)
+        maps[name] = _numbered(clusters.labels[where.of(tree.units.dealt[s].cards)])
+        quality[name] = _quality(where, clusters, count)
     return Abstraction(Buckets(tree, maps), how, quality)
 
 
-def _numbered(found: Labels) -> Labels:
+def _numbered(labels: Labels) -> Labels:
     """Buckets counted from 0 without gaps: a tree with narrow ranges may not have them all."""
-    used = np.zeros(int(found.max()) + 1, np.int32)
-    used[found] = 1
-    return (np.cumsum(used, dtype=np.int32) - np.int32(1))[found]
+    used = np.zeros(int(labels.max()) + 1, np.int32)
+    used[labels] = 1
+    return (np.cumsum(used, dtype=np.int32) - np.int32(1))[labels]
 
 
-def _quality(where: Points, found: Clusters, count: int) -> Quality:
-    mass = np.bincount(found.labels, where.mass)
+def _quality(where: Points, clusters: Clusters, count: int) -> Quality:
+    mass = np.bincount(clusters.labels, where.mass)
     ends = mass.min() / mass.mean(), mass.max() / mass.mean()
-    return Quality(len(where), count, len(mass), found.distance, float(ends[0]), float(ends[1]))
+    return Quality(len(where), count, len(mass), clusters.distance, float(ends[0]), float(ends[1]))
 
 
 # Clusters of one street ------------------------------------------------------------------------
@@ -194,15 +194,16 @@ def _clusters(
     rows, watch = _FEATURES[key], tell("Clusters")
     if how.textures is None:
         sampled = replace(how, sample=max(how.sample, PER_CLUSTER * count))
-        found = cluster(rows, count, sampled, mass=where.mass, device=device, progress=watch)
+        clusters = cluster(rows, count, sampled, mass=where.mass, device=device, progress=watch)
     else:
-        found = _by_texture(where, rows, count, how, device, watch)
+        clusters = _by_texture(where, rows, count, how, device, watch)
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_arrays(
-            file, {"labels": found.labels, "centres": found.centres, "distance": found.distance}
+            file,
+            {"labels": clusters.labels, "centres": clusters.centres, "distance": clusters.distance},
         )
-    return found
+    return clusters
 
 
 def _key(deck: Deck, cards: int, count: int, how: Recipe, showdown: int) -> str:
@@ -224,10 +225,10 @@ def read_arrays(path: str | Path, wanted: str) -> dict[str, NDArray[Any]]:
     check_regular(path, wanted, math.inf)
     try:
         with zipfile.ZipFile(path) as file:
-            size = sum(each.file_size for each in file.infolist())
+            size = sum(entry.file_size for entry in file.infolist())
         Allowance.of(None).refuse(f"{path}, which is compressed,", size)
-        with np.load(path, allow_pickle=False) as found:
-            return dict(found)
+        with np.load(path, allow_pickle=False) as arrays:
+            return dict(arrays)
     except SubgameError:
         raise
     except OSError as error:
@@ -258,10 +259,10 @@ def _by_texture(
         here = np.flatnonzero(texture == k)
         sample = max(how.sample * len(here) // len(where), PER_CLUSTER * many)
         sampled, mass = replace(how, sample=sample), where.mass[here]
-        found = cluster(rows[here], many, sampled, mass=mass, device=device, progress=progress)
-        labels[here] = found.labels + sum(map(len, centres))
-        centres.append(found.centres)
-        far += found.distance * where.mass[here].sum()
+        clusters = cluster(rows[here], many, sampled, mass=mass, device=device, progress=progress)
+        labels[here] = clusters.labels + sum(map(len, centres))
+        centres.append(clusters.centres)
+        far += clusters.distance * where.mass[here].sum()
     return Clusters(labels, np.concatenate(centres), far / float(where.mass.sum()))
 
 

@@ -68,21 +68,21 @@ def cluster(
     used = np.arange(len(rows))
     if how.sample < len(rows):
         used = np.sort(rng.choice(len(rows), how.sample, replace=False, p=weights / weights.sum()))
-    given = put(np.asarray(rows, np.float32)[used], device)
+    sample_rows = put(np.asarray(rows, np.float32)[used], device)
     shares = put(np.ones(len(used)) if len(used) < len(rows) else weights, device)
     best: tuple[float, Array] | None = None
     for k in range(how.restarts):
-        centres = _begin(given, shares, min(count, len(used)), metric, rng)
+        centres = _begin(sample_rows, shares, min(count, len(used)), metric, rng)
         for t in range(how.iterations):
-            labels, far = assign(given, centres, metric)
-            moved = _moved(given, shares, labels, far, centres, metric)
+            labels, far = assign(sample_rows, centres, metric)
+            moved = _moved(sample_rows, shares, labels, far, centres, metric)
             done = bool((moved == centres).all())
             centres = moved
             if progress is not None:
                 progress((k + (t + 1) / how.iterations) / how.restarts)
             if done:
                 break
-        spread = float((assign(given, centres, metric)[1] * shares).sum())
+        spread = float((assign(sample_rows, centres, metric)[1] * shares).sum())
         if best is None or spread < best[0]:
             best = spread, centres
     assert best is not None
@@ -93,20 +93,20 @@ def _finished(
     rows: NDArray[Any], weights: NDArray[Any], centres: Array, metric: Metric, device: str | None
 ) -> Clusters:
     """All points at the nearest centre; centres without points are left out."""
-    found, far = np.empty(len(rows), np.int64), np.empty(len(rows))
+    nearest, far = np.empty(len(rows), np.int64), np.empty(len(rows))
     step = 1 << 22
     for at in range(0, len(rows), step):
         part = put(np.asarray(rows[at : at + step], np.float32), device)
         labels, distance = assign(part, centres, metric)
-        found[at : at + step] = as_host(labels)
+        nearest[at : at + step] = as_host(labels)
         far[at : at + step] = as_host(distance)
     centres = as_host(centres)
-    there = np.flatnonzero(np.bincount(found, minlength=len(centres)))
+    there = np.flatnonzero(np.bincount(nearest, minlength=len(centres)))
     there = there[np.lexsort(centres[there].T[::-1])]
     number = np.zeros(len(centres), np.int32)
     number[there] = np.arange(len(there))
     mean = (np.sqrt(far) if metric == "l2" else far) @ weights / weights.sum()
-    return Clusters(number[found], centres[there], float(mean))
+    return Clusters(number[nearest], centres[there], float(mean))
 
 
 def assign(rows: Array, centres: Array, metric: Metric) -> tuple[Array, Array]:

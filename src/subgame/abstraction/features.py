@@ -88,8 +88,8 @@ def features(
 def opponent_groups(deck: Deck, showdown: int, count: int = 8) -> Floats:
     """[group, hand] clusters of hands before the flop, by their distributions of equity."""
     start = points(deck, 0)
-    found = equity_distribution(start, showdown)
-    labels = cluster(found, min(count, len(start)), Recipe(restarts=10), mass=start.mass).labels
+    rows = equity_distribution(start, showdown)
+    labels = cluster(rows, min(count, len(start)), Recipe(restarts=10), mass=start.mass).labels
     inside: NDArray[np.bool_] = labels[start.index[0]] == np.arange(labels.max() + 1)[:, None]
     return inside.astype(np.float64)
 
@@ -108,12 +108,12 @@ def equity_distribution(
     """
     out = np.zeros((len(where), bins), np.float32)
     table = _table(where.deck, showdown, _every(where.deck).tobytes(), device)
-    for each in _runouts(where, showdown, table, device, progress):
-        size = each.part.stop - each.part.start
-        at = each.point * bins + whole((each.equity * bins).clip(max=bins - 1))
-        found = counts(at, each.weight, size * bins).reshape(size, bins)
-        total = found.sum(1, keepdims=True).clip(min=1)
-        out[each.part] = as_host(namespace(found).cumsum(found, 1) / total)
+    for runouts in _runouts(where, showdown, table, device, progress):
+        size = runouts.part.stop - runouts.part.start
+        at = runouts.point * bins + whole((runouts.equity * bins).clip(max=bins - 1))
+        distribution = counts(at, runouts.weight, size * bins).reshape(size, bins)
+        total = distribution.sum(1, keepdims=True).clip(min=1)
+        out[runouts.part] = as_host(namespace(distribution).cumsum(distribution, 1) / total)
     return out / np.float32(bins)
 
 
@@ -134,8 +134,8 @@ def potential(
     """
     after = 3 if where.cards == 0 else where.cards + 1
     if after >= showdown:
-        found = equity_distribution(where, showdown, bins, device, progress)
-        return found, 1 - found.sum(1, dtype=np.float64)
+        distribution = equity_distribution(where, showdown, bins, device, progress)
+        return distribution, 1 - distribution.sum(1, dtype=np.float64)
     come = points(where.deck, after)
     rows, strength = potential(come, showdown, bins, device, _share(progress, 0, 2))
     labels = cluster(rows, bins, mass=come.mass, device=device).labels
@@ -146,13 +146,13 @@ def potential(
     line, many = np.sort(middle), len(middle)
     table = np.where(come.index >= 0, rank[labels][come.index], -1).astype(np.float32)
     out, mean = np.zeros((len(where), many - 1), np.float32), np.zeros(len(where))
-    for each in _runouts(where, after, table, device, _share(progress, 1, 2)):
-        size = each.part.stop - each.part.start
-        at = each.point * many + whole(each.equity)
-        found = as_host(counts(at, each.weight, size * many)).reshape(size, many)
-        found = found / np.maximum(found.sum(1, keepdims=True), 1)
-        mean[each.part] = found @ line
-        out[each.part] = np.cumsum(found, axis=1)[:, :-1] * np.diff(line)
+    for runouts in _runouts(where, after, table, device, _share(progress, 1, 2)):
+        size = runouts.part.stop - runouts.part.start
+        at = runouts.point * many + whole(runouts.equity)
+        distribution = as_host(counts(at, runouts.weight, size * many)).reshape(size, many)
+        distribution = distribution / np.maximum(distribution.sum(1, keepdims=True), 1)
+        mean[runouts.part] = distribution @ line
+        out[runouts.part] = np.cumsum(distribution, axis=1)[:, :-1] * np.diff(line)
     return out, mean
 
 
@@ -163,7 +163,8 @@ def score_quantiles(where: Points, showdown: int, device: str | None = None) -> 
     maker = Tables.of(where.deck, showdown, device)
     rows = list[Single]()
     for at in range(0, len(where.boards), BATCH[True]):
-        boards, index = (array[at : at + BATCH[True]] for array in (where.boards, where.index))
+        some = slice(at, at + BATCH[True])
+        boards, index = where.boards[some], where.index[some]
         first = np.unique(index[index >= 0], return_index=True)[1]
         rows.append(as_host(maker.features(boards))[index >= 0][first].astype(np.float32))
     return np.concatenate(rows)
@@ -186,11 +187,11 @@ def _means(
     for g, group in enumerate(groups):
         tell = _share(progress, g, len(groups))
         table = _table(where.deck, showdown, group.tobytes(), device)
-        for each in _runouts(where, showdown, table, device, tell):
-            size = each.part.stop - each.part.start
-            total = as_host(counts(each.point, each.weight * each.equity**power, size))
-            many = as_host(counts(each.point, each.weight, size))
-            np.divide(total, many, out=out[each.part, g], where=many > 0, casting="same_kind")
+        for runouts in _runouts(where, showdown, table, device, tell):
+            size = runouts.part.stop - runouts.part.start
+            total = as_host(counts(runouts.point, runouts.weight * runouts.equity**power, size))
+            many = as_host(counts(runouts.point, runouts.weight, size))
+            np.divide(total, many, out=out[runouts.part, g], where=many > 0, casting="same_kind")
     return out
 
 
@@ -209,7 +210,7 @@ class _Runouts(NamedTuple):
 
 
 def _runouts(
-    where: Points, showdown: int, given: Single, device: str | None, progress: Tell | None
+    where: Points, showdown: int, by_board: Single, device: str | None, progress: Tell | None
 ) -> Iterator[_Runouts]:
     """What a table says of every hand, on all boards that may come, some boards a time.
 
@@ -217,7 +218,7 @@ def _runouts(
     where there is nothing to say.
     """
     come = _to_come(where.deck, where.cards, showdown)
-    table = put(given, device)
+    table = put(by_board, device)
     images = put(hand_permutations(where.deck), device)
     starts, index = where.starts(), put(where.index, device)
     hands, many = where.deck.num_hands, len(come.first) - 1
@@ -228,8 +229,8 @@ def _runouts(
         some = slice(come.first[b], come.first[end])
         part = slice(int(starts[b]), int(starts[end]))
         board, permutation, parent, weight = (
-            put(each[some], device)
-            for each in (come.board, come.permutation, come.parent, come.weight)
+            put(column[some], device)
+            for column in (come.board, come.permutation, come.parent, come.weight)
         )
         equity = xp.take(table.reshape(-1), board[:, None] * hands + images[permutation])
         point = index[parent]
@@ -259,13 +260,13 @@ def _to_come(deck: Deck, cards: int, showdown: int) -> _ToCome:
             f"least {max(cards, 3)}."
         )
     groups = tuple(size for size in (cards, showdown - cards) if size)
-    found, last = canonical_boards(groups, deck), canonical_boards((showdown,), deck)
-    form, permutation = canonicalise(found.cards, (showdown,), deck)
+    boards, last = canonical_boards(groups, deck), canonical_boards((showdown,), deck)
+    form, permutation = canonicalise(boards.cards, (showdown,), deck)
     board = np.searchsorted(keys(last.cards), keys(form))
-    before = keys(found.cards[:, :cards])
+    before = keys(boards.cards[:, :cards])
     parent = np.cumsum(np.diff(before, prepend=before[:1]) != 0)
     first = np.searchsorted(parent, np.arange(parent[-1] + 2))
-    return _ToCome(first, parent, board, permutation, found.weights.astype(np.float64))
+    return _ToCome(first, parent, board, permutation, boards.weights.astype(np.float64))
 
 
 @lru_cache(maxsize=2)

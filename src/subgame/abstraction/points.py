@@ -55,8 +55,8 @@ class Points:
             else (cards, np.zeros(len(cards), np.int64))
         )
         at = np.searchsorted(keys(self.boards), keys(form))
-        found: Index = self.index[at[:, None], hand_permutations(self.deck)[permutation]]
-        return found
+        index: Index = self.index[at[:, None], hand_permutations(self.deck)[permutation]]
+        return index
 
     def starts(self) -> Ints:
         """[b + 1] where the points of each board begin."""
@@ -68,25 +68,25 @@ def points(deck: Deck, cards: int) -> Points:
     """The points of boards with so many cards: none, or from 3 to 5."""
     if cards not in (0, 3, 4, 5):
         raise SubgameError(f"A board of hold'em has 0, 3, 4 or 5 cards, not {cards}.")
-    found = canonical_boards((cards,) if cards else (), deck)
+    boards = canonical_boards((cards,) if cards else (), deck)
     every = np.arange(deck.num_hands)
     taken = np.bitwise_or.reduce(
-        np.uint64(1) << found.cards.astype(np.uint64), axis=1, initial=0, dtype=np.uint64
+        np.uint64(1) << boards.cards.astype(np.uint64), axis=1, initial=0, dtype=np.uint64
     )
     free = (deck.hand_masks & taken[:, None]) == 0
-    moved = np.sort(card_permutations(deck)[:, found.cards], axis=2)  # [permutation, b, card]
-    same = (moved == np.sort(found.cards, axis=1)).all(2)
+    moved = np.sort(card_permutations(deck)[:, boards.cards], axis=2)  # [permutation, b, card]
+    same = (moved == np.sort(boards.cards, axis=1)).all(2)
     kinds, kind = np.unique(same, axis=1, return_inverse=True)
-    classes = np.stack([hand_permutations(deck)[each].min(0) for each in kinds.T])
+    classes = np.stack([hand_permutations(deck)[permutations].min(0) for permutations in kinds.T])
     first = free & (classes == every)[kind.ravel()]
     number = np.cumsum(first.ravel(), dtype=np.int32).reshape(first.shape) - np.int32(1)
     index = np.take_along_axis(number, classes[kind.ravel()], axis=1)
     index[~free] = -1
-    weight = np.broadcast_to(found.weights[:, None], free.shape)[free]
+    weight = np.broadcast_to(boards.weights[:, None], free.shape)[free]
     mass = np.bincount(index[free], weight).astype(np.int64)
     for array in (index, mass):
         array.flags.writeable = False
-    return Points(deck, found.cards, index, mass)
+    return Points(deck, boards.cards, index, mass)
 
 
 def keys(cards: Ints) -> Ints:

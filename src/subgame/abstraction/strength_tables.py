@@ -121,10 +121,10 @@ class Tables:
         """[hand] scores on a whole board, or [hand, quantile] on one before; without a table."""
         from subgame.engines.numba import strengths
 
-        found = strengths.scores(self._recent(tuple(map(int, board))), self.deck)
+        scores = strengths.scores(self._recent(tuple(map(int, board))), self.deck)
         if len(board) == self.showdown:
-            return found[0]
-        bins = np.sort(strengths.score_bins(found, self.most), axis=0)
+            return scores[0]
+        bins = np.sort(strengths.score_bins(scores, self.most), axis=0)
         at = places(self.deck, len(board), self.showdown)
         return np.ascontiguousarray(bins[at].T)
 
@@ -139,8 +139,8 @@ class Tables:
         from subgame.engines.numba import strengths
 
         at = places(self.deck, len(board), self.showdown)
-        found = strengths.hand_quantiles(self._recent(board), hand, self.deck, self.most, at)
-        return int(strengths.nearest(found[None], centres, QUARTERS)[0])
+        quantiles = strengths.hand_quantiles(self._recent(board), hand, self.deck, self.most, at)
+        return int(strengths.nearest(quantiles[None], centres, QUARTERS)[0])
 
     @cached_property
     def _recent(self) -> Callable[[tuple[int, ...]], Labels]:
@@ -190,8 +190,8 @@ class Tables:
 
     def by_score(self, thresholds: NDArray[np.int16]) -> Any:
         """[canonical whole board, hand] the classes of scores."""
-        found = np.searchsorted(thresholds, self.scores.ravel(), side="right").astype(np.int16)
-        return np.where(self.scores < 0, np.int16(-1), found.reshape(self.scores.shape))
+        labels = np.searchsorted(thresholds, self.scores.ravel(), side="right").astype(np.int16)
+        return np.where(self.scores < 0, np.int16(-1), labels.reshape(self.scores.shape))
 
 
 class TorchTables(Tables):
@@ -221,5 +221,5 @@ class TorchTables(Tables):
     def by_score(self, thresholds: NDArray[np.int16]) -> Any:
         torch = self.made.torch
         bounds = torch.as_tensor(thresholds, device=self.made.device)
-        found = torch.searchsorted(bounds, self.scores, right=True).to(torch.int16)
-        return found.masked_fill(self.scores < 0, -1)
+        labels = torch.searchsorted(bounds, self.scores, right=True).to(torch.int16)
+        return labels.masked_fill(self.scores < 0, -1)

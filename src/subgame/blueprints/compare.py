@@ -127,11 +127,11 @@ def learn(
 
 def values(trainer: Trainer, sigma: Table, p: int, batches: int) -> NDArray[np.float64]:
     """[board] what player `p` wins by a table on boards that no training has seen, in chips."""
-    found = []
+    results = []
     for k in range(batches):
         ranks, buckets = trainer.look_up(trainer.draw(2 * FRESH + k))
-        found.append(as_numpy(trainer.engine.values(p, sigma, ranks, buckets)))
-    return np.concatenate(found)
+        results.append(as_numpy(trainer.engine.values(p, sigma, ranks, buckets)))
+    return np.concatenate(results)
 
 
 def mean_of(won: NDArray[np.float64]) -> HeadToHead:

@@ -176,15 +176,18 @@ class BlueprintRecipe:
     def parse(cls, text: str, name: str = "blueprint") -> BlueprintRecipe:
         """A recipe from the text of a TOML file."""
         try:
-            given = tomllib.loads(text)
+            content = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise SubgameError(f"The recipe is not TOML: {error}.") from None
         except ValueError:  # of Python, not of TOML
             raise SubgameError("The recipe contains a number that is too long.") from None
         except RecursionError:
             raise SubgameError("The recipe is nested too deeply.") from None
-        own = {key: value for key, value in given.items() if not isinstance(value, dict)}
-        parts = {"": own, **{key: each for key, each in given.items() if isinstance(each, dict)}}
+        own = {key: value for key, value in content.items() if not isinstance(value, dict)}
+        parts = {
+            "": own,
+            **{key: section for key, section in content.items() if isinstance(section, dict)},
+        }
         for section, part in parts.items():
             if section not in SECTIONS:
                 raise did_you_mean("section of a recipe", section, SECTIONS)
@@ -211,9 +214,9 @@ class BlueprintRecipe:
         return asdict(self)
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> BlueprintRecipe:
+    def of(cls, values: Mapping[str, Any]) -> BlueprintRecipe:
         """The recipe from plain values."""
-        return cls(**{**given, "buckets": tuple(given["buckets"])})
+        return cls(**{**values, "buckets": tuple(values["buckets"])})
 
 
 def _bets(part: Mapping[str, Any]) -> str:

@@ -86,13 +86,13 @@ class StoredBlueprint:
 
     def decision(self, betting: Betting) -> int:
         """The decision after a betting sequence."""
-        found = self.find(betting)
-        if found is None:
+        number = self.find(betting)
+        if number is None:
             raise SubgameError(
                 f"The blueprint {self.recipe.name} does not know the betting '{betting}'; its bets "
                 f"are {self.recipe.bets}."
             )
-        return found
+        return number
 
     def find(self, betting: Betting) -> int | None:
         """The decision after a betting sequence; None if the blueprint does not know it."""
@@ -133,7 +133,7 @@ class StoredBlueprint:
         total = sum(units)
         if not total:
             raise self._damaged(state.betting)
-        return self.tree.actions(decision), [each / total for each in units]
+        return self.tree.actions(decision), [rows / total for rows in units]
 
     def _damaged(self, betting: Betting) -> SubgameError:
         return SubgameError(
@@ -155,7 +155,7 @@ class StoredBlueprint:
         for group in trainer.tree.groups:
             some = rounded(engine.part(sigma, group), trainer.recipe.prune)
             out[group.street][group.rows] = some.reshape(-1, some.shape[2])
-        told = {
+        notes = {
             "iterations": trainer.iterations,
             "boards": trainer.iterations * trainer.recipe.boards,
             "seconds": round(trainer.seconds, 1),
@@ -163,7 +163,7 @@ class StoredBlueprint:
             "buckets": list(trainer.cards.counts),
         }
         cards = trainer.cards.with_flops(trainer.tables)
-        return cls(trainer.recipe, trainer.tree, cards, out, {**told, **(card or {})})
+        return cls(trainer.recipe, trainer.tree, cards, out, {**notes, **(card or {})})
 
     def save(self, path: str | Path) -> None:
         """Write the file that `load` maps."""
@@ -172,8 +172,8 @@ class StoredBlueprint:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays of the file."""
         out: dict[str, NDArray[Any]] = {**self.tree.stored(), **self.cards.stored()}
-        out |= {f"street {s}": each for s, each in enumerate(self.probabilities)}
-        return {name: np.ascontiguousarray(each) for name, each in out.items()}
+        out |= {f"street {s}": units for s, units in enumerate(self.probabilities)}
+        return {name: np.ascontiguousarray(array) for name, array in out.items()}
 
     def head(self) -> dict[str, str]:
         """The text of the file."""

@@ -76,7 +76,7 @@ class Trainer:
         self.cards = CardBuckets.of_recipe(self.deck, recipe.buckets, recipe.clustering, arrays)
         self.engine = self._engine(threads)
         *buckets, ranks = self.cards.tables(made, progress)
-        self.tables = [self.put(each) for each in (*buckets, ranks)]
+        self.tables = [self.put(table) for table in (*buckets, ranks)]
         self.images = self.put(hand_permutations(self.deck))
         self.regret, self.average = self.engine.zeros(), self.engine.zeros()
         self.iterations, self.seconds = 0, 0.0
@@ -102,8 +102,8 @@ class Trainer:
             return array
         import torch
 
-        given = array.copy() if isinstance(array, np.ndarray) else array
-        return torch.as_tensor(given, device="cpu" if self.device == "torch" else self.device)
+        source = array.copy() if isinstance(array, np.ndarray) else array
+        return torch.as_tensor(source, device="cpu" if self.device == "torch" else self.device)
 
     def draw(self, iteration: int) -> NDArray[np.int64]:
         """[board, card] the boards of an iteration, in the order in which they are dealt."""
@@ -113,15 +113,15 @@ class Trainer:
 
     def look_up(self, boards: NDArray[np.int64]) -> tuple[Array, list[Array]]:
         """Ranks and, by street, buckets of all hands on whole boards: [board, hand]."""
-        found = []
+        street_buckets = []
         for street, table in enumerate(self.tables[:-1]):
             index = BoardIndex.of(self.deck, BOARD_CARDS[street])
             at = index.combination(boards[:, : BOARD_CARDS[street]])
             at = at if street else np.zeros(len(boards), np.int64)
             row = self.put(index.form[at].astype(np.int64))[:, None]
             image = self.images[self.put(index.permutation[at].astype(np.int64))]
-            found.append(table[row, image])
-        return self.tables[-1][row, image], found
+            street_buckets.append(table[row, image])
+        return self.tables[-1][row, image], street_buckets
 
     def advance(self, count: int) -> None:
         """Run so many iterations more."""
@@ -217,8 +217,8 @@ def _essence(recipe: BlueprintRecipe) -> dict[str, Any]:
 
 def host(array: Array) -> NDArray[np.float32]:
     """A table of any device as a NumPy array."""
-    found: NDArray[np.float32] = array if isinstance(array, np.ndarray) else array.cpu().numpy()
-    return found
+    on_host: NDArray[np.float32] = array if isinstance(array, np.ndarray) else array.cpu().numpy()
+    return on_host
 
 
 def group() -> tuple[int, int]:

@@ -183,7 +183,7 @@ def _layers(text: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _told(network: LeafNetwork) -> dict[str, Any]:
+def _told(network: LeafNetwork) -> dict[str, object]:
     from subgame.refine.sequence.leaf_network import ERRORS
 
     return {

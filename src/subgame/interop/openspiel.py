@@ -113,7 +113,7 @@ class OpenSpielReader(StateReader):
     def opened(self, state: State) -> Any:
         return cast("OpenSpielState", state).pyspiel_state.clone()
 
-    def closed(self, opened: Any) -> OpenSpielState:
+    def closed(self, opened: object) -> OpenSpielState:
         return OpenSpielState(opened, self._game.silent)
 
     def asks(self, both: bool) -> dict[int, tuple[Ask, Ask]]:
@@ -275,7 +275,7 @@ def _check(pyspiel: Any, game: Any, name: str) -> None:
             raise SubgameError(f"OpenSpiel's '{name}' {reason}, so it cannot be solved here.")
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """A parameter of OpenSpiel's as text; a game within a game is a dictionary.
 
     >>> _text({"name": "misere", "game": {"name": "kuhn_poker", "players": 2}})

@@ -218,8 +218,8 @@ def thresholded(probabilities: Floats, least: float) -> Floats:
     kept = np.where(
         probabilities >= np.minimum(least, probabilities.max(1, keepdims=True)), probabilities, 0.0
     )
-    found: Floats = kept / kept.sum(1, keepdims=True)
-    return found
+    shares: Floats = kept / kept.sum(1, keepdims=True)
+    return shares
 
 
 def draw(random: Random, actions: Sequence[str], probabilities: Sequence[float]) -> str:

@@ -61,13 +61,13 @@ class _Stored(Mixed):
     ) -> tuple[int, tuple[int, ...], tuple[tuple[str, ...], NDArray[Any]]]:
         """The hand and the board of an infoset; the actions there and [action, bucket] units."""
         hand, board, text = infoset.split(SEPARATOR)
-        found = self.decisions.get(text)
-        if found is None:
+        decision_rows = self.decisions.get(text)
+        if decision_rows is None:
             made = self.blueprint
             decision = made.decision(made.game.start().play(text))
             rows = np.asarray(made.rows(decision))  # a plain view is read faster than a memory map
-            found = self.decisions[text] = made.tree.actions(decision), rows
-        return self.hands[hand], tuple([self.cards[card] for card in board.split()]), found
+            decision_rows = self.decisions[text] = made.tree.actions(decision), rows
+        return self.hands[hand], tuple([self.cards[card] for card in board.split()]), decision_rows
 
 
 class BlueprintAgent(Translated):

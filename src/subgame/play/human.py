@@ -65,10 +65,10 @@ class Human(Watcher):
         near = [action for action in legal if action.lower() == typed.lower()]
         if near:
             return near[0]
-        found: str | None = typed
+        chosen: str | None = typed
         if isinstance(self.state, HoldemState) and not self.state.allows(typed):
-            found = said(self.state.betting, typed)
-        return found if found and self.state is not None and self.state.allows(found) else None
+            chosen = said(self.state.betting, typed)
+        return chosen if chosen and self.state is not None and self.state.allows(chosen) else None
 
 
 class Thinks(Watcher):

@@ -148,11 +148,11 @@ class LocalBestResponse(Mixed):
         if isinstance(here, ReachedRanges) and len(at) > FEW:
             values = np.stack([self._range_values(here, action)[at] for action in options], axis=1)
         else:
-            found = []
+            rows = []
             for s in at:
                 against = here.reach[1 - self.seat] * here.fitting(self.seat, s)
-                found.append([self._value(action, s, against) for action in options])
-            values = np.array(found)
+                rows.append([self._value(action, s, against) for action in options])
+            values = np.array(rows)
         chosen = values.argmax(1)
         kept = np.unique(chosen)
         return Policy(tuple(options[k] for k in kept), (chosen[:, None] == kept).astype(float))
@@ -160,8 +160,8 @@ class LocalBestResponse(Mixed):
     @staticmethod
     def _betting(here: Reached) -> Betting | None:
         """The betting, in a game with that of no-limit hold'em."""
-        found: Betting | None = getattr(here.state, "betting", None)
-        return found if isinstance(found, Betting) else None
+        betting: Betting | None = getattr(here.state, "betting", None)
+        return betting if isinstance(betting, Betting) else None
 
     def _options(self) -> list[str]:
         """What LBR considers here, whatever its hand."""
@@ -223,8 +223,8 @@ class LocalBestResponse(Mixed):
         won, met = equities(boards, deck, np.stack([weight * (1 - share), weight * share]))
         won, met = won.sum(0), met.sum(0)
         paid = float(end.at_stake) * (2 * won[:, 0] - met[:, 0]) + paid_by_fold * met[:, 1]
-        found: Floats = paid / np.maximum(met.sum(1), 1e-100)
-        return found
+        mean: Floats = paid / np.maximum(met.sum(1), 1e-100)
+        return mean
 
 
 @lru_cache(maxsize=8)

@@ -69,8 +69,8 @@ def named_agents(
     game: Game, agents: Sequence[Agent | str], options: AgentOptions | None = None
 ) -> tuple[Agent, Agent]:
     """The two agents of a match; ``best-response`` responds to the other one."""
-    told = options or AgentOptions()
-    made = [_made(game, agent, told) for agent in agents]
+    agent_options = options or AgentOptions()
+    made = [_made(game, agent, agent_options) for agent in agents]
     for k, agent in enumerate(made):
         if agent is None:
             other = made[1 - k]
@@ -103,20 +103,20 @@ def _made(game: Game, agent: Agent | str, options: AgentOptions) -> Agent | None
         if whole is not None:
             return BlueprintAgent(game, whole)
         return _playing(game, blueprint_of(game, options.blueprint), BLUEPRINT)
-    told: dict[str, Any] = {"technique": technique} if technique else {}
-    told |= {name: getattr(options, name) for name in ("seconds", "iterations", "threshold")}
+    settings: dict[str, Any] = {"technique": technique} if technique else {}
+    settings |= {name: getattr(options, name) for name in ("seconds", "iterations", "threshold")}
     made: SearchAgent
     if whole is not None:
         assert isinstance(game, Holdem)
         sizes = BOTH if PreflopValues.beside(whole) else FLOP
-        told["values"] = options.values
-        made = HoldemAgent(game, whole, limited=sizes if kind == "limited" else None, **told)
+        settings["values"] = options.values
+        made = HoldemAgent(game, whole, limited=sizes if kind == "limited" else None, **settings)
     else:
         if kind == "limited" and options.values != VALUES[0]:
             raise SubgameError(
                 f"Values by {options.values} are for whole hold'em such as hunl, not for {game}."
             )
-        made = SEARCHING[kind](blueprint_of(game, options.blueprint), **told)
+        made = SEARCHING[kind](blueprint_of(game, options.blueprint), **settings)
     made.name = agent
     return made
 
@@ -166,11 +166,11 @@ def blueprint_of(game: Game, path: str | Path | None = None) -> Strategy:
     kept = cache_folder() / f"blueprint-{tree.digest}{SUFFIX}"
     if kept.exists():
         return Strategy.load(kept, tree)
-    found = solve(tree, "dcfr", iterations=ITERATIONS, seconds=SECONDS).strategy
+    strategy = solve(tree, "dcfr", iterations=ITERATIONS, seconds=SECONDS).strategy
     with suppress(SubgameError, OSError):  # a folder that cannot be written keeps nothing
         kept.parent.mkdir(parents=True, exist_ok=True)
-        found.save(kept)
-    return found
+        strategy.save(kept)
+    return strategy
 
 
 def cache_folder() -> Path:

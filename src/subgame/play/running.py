@@ -6,7 +6,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
@@ -25,6 +25,7 @@ from subgame.play.named import AgentOptions, named_agents
 from subgame.show.frames import data_frame
 from subgame.solve.limits import check_seed
 from subgame.solve.workers import result_in
+from subgame.tree.log import Log
 
 CHUNK = 500
 """Hands that a worker plays before it reports."""
@@ -76,7 +77,7 @@ class MatchResult:
 
     def to_pandas(self) -> Any:
         """A pandas data frame: all hands, by AIVAT, by seat, by street and by line."""
-        seats = [Group(f"seat {seat}", each) for seat, each in enumerate(self.per_seat)]
+        seats = [Group(f"seat {seat}", won) for seat, won in enumerate(self.per_seat)]
         whole = [Group("all", self.result)]
         whole += [] if self.aivat is None else [Group("all, by AIVAT", self.aivat)]
         kinds = {"match": whole, "seat": seats, "street": self.streets, "line": self.lines}
@@ -186,45 +187,52 @@ def match(
     begin = time.perf_counter()
     with ExitStack() as stack:
         rules, seated = task.seated()
-        for agent in seated:
-            stack.callback(agent.close)
-            if isinstance(agent, Watcher):
-                if executor is not None:
-                    raise SubgameError(
-                        f"'{agent.name}' plays one hand at a time, so the match cannot be played "
-                        "by several processes."
-                    )
-                agent.expect(hands)
+        _seat(stack, seated, hands, executor)
         names = (seated[0].name, seated[1].name)
-        kept: dict[int, Hand] = {}
         book = None
         if log is not None:
             head = {"game": str(rules), "agents": list(names), "seed": seed, "duplicate": duplicate}
-            book = match_log(log, head)
-            stack.callback(book.close)
-            kept = {hand.number: hand for hand in map(Hand.of, book.records)}
-        before = frozenset(kept)
-        left = (number for number in range(hands) if number not in before)
-        failed: Chunk | None = None
-        played = (
-            _parallel(executor, task, left)
-            if executor
-            else _serial(replace(task, game=rules, agents=seated), left)
-        )
-        for chunk in played:
-            kept |= {hand.number: hand for hand in chunk.hands}
-            if book is not None:
-                book.append(hand.record() for hand in chunk.hands)
-            if progress is not None:
-                progress(len(kept), hands)
-            failed = failed or (chunk if chunk.error is not None else None)
-        if failed is not None:
-            raise failed.failure(log, len(kept))
-    whole = [kept[number] for number in range(hands)]
-    found = result_of(rules, names, whole, duplicate)
-    less = _without_luck(rules, seated, whole, duplicate) if aivat else None
+            book = stack.enter_context(closing(match_log(log, head)))
+        serial = replace(task, game=rules, agents=seated)
+        played = _played(serial if executor is None else task, hands, book, executor, progress)
+    result = result_of(rules, names, played, duplicate)
+    less = _without_luck(rules, seated, played, duplicate) if aivat else None
     seconds, kept_at = time.perf_counter() - begin, None if log is None else str(log)
-    return replace(found, seconds=seconds, log=kept_at, aivat=less)
+    return replace(result, seconds=seconds, log=kept_at, aivat=less)
+
+
+def _seat(stack: ExitStack, agents: Sequence[Agent], hands: int, executor: Executor | None) -> None:
+    """Tell agents that watch how many hands there are; all agents are closed with the stack."""
+    for agent in agents:
+        stack.callback(agent.close)
+        if isinstance(agent, Watcher):
+            if executor is not None:
+                raise SubgameError(
+                    f"'{agent.name}' plays one hand at a time, so the match cannot be played "
+                    "by several processes."
+                )
+            agent.expect(hands)
+
+
+def _played(
+    task: Task, hands: int, book: Log | None, executor: Executor | None, progress: Progress | None
+) -> list[Hand]:
+    """All hands of a match: those in its log, and the others as they are played now."""
+    records = [] if book is None else book.records
+    kept = {hand.number: hand for hand in map(Hand.of, records)}
+    before = frozenset(kept)
+    left = (number for number in range(hands) if number not in before)
+    failed: Chunk | None = None
+    for chunk in _parallel(executor, task, left) if executor else _serial(task, left):
+        kept |= {hand.number: hand for hand in chunk.hands}
+        if book is not None:
+            book.append(hand.record() for hand in chunk.hands)
+        if progress is not None:
+            progress(len(kept), hands)
+        failed = failed or (chunk if chunk.error is not None else None)
+    if failed is not None:
+        raise failed.failure(None if book is None else book.path, len(kept))
+    return [kept[number] for number in range(hands)]
 
 
 def _serial(task: Task, numbers: Iterator[int]) -> Iterable[Chunk]:

@@ -258,9 +258,9 @@ class LimitedAgent(NestedAgent):
         schedule = search.schedule or default_schedule(search.gadget, tree)
         limited = limited_at(tree, limit)  # takes time, too
         limits = search.limits(self.clock.left)
-        _, found = limited.solved(None, schedule, limits, None, None)
+        _, strategy = limited.solved(None, schedule, limits, None, None)
         # The opponent's part of the solution is one of many answers to ours, and may rule out
         # hands that the opponent has; ranges are those of the blueprint.
         sigma = [*self.blueprint.probs]
-        sigma[seat] = found.probs[seat]
+        sigma[seat] = strategy.probs[seat]
         return Followed(tree, (sigma[0], sigma[1]), tuple(offered.probs))

@@ -35,8 +35,8 @@ class StrategyAgent(Mixed):
     def row(self, infoset: str) -> Row:
         """The actions and their cumulative probabilities at an infoset of the agent's seat."""
         known = self._known[self.seat]
-        found = known.get(infoset)
-        if found is None:
+        known_row = known.get(infoset)
+        if known_row is None:
             side = self.strategy.tree.players[self.seat]
             try:
                 actions, at = side.lookup(infoset)
@@ -45,9 +45,9 @@ class StrategyAgent(Mixed):
                     f"The strategy of '{self.name}' has no infoset '{infoset}' of player "
                     f"{self.seat}; it was made for {self.strategy.tree.game_name}."
                 ) from None
-            found = actions, list(accumulate(self.strategy.probs[self.seat][at].tolist()))
-            known[infoset] = found
-        return found
+            known_row = actions, list(accumulate(self.strategy.probs[self.seat][at].tolist()))
+            known[infoset] = known_row
+        return known_row
 
     def act(self, infoset: str, legal: Sequence[str]) -> str:
         return choose(self.random, *self.row(infoset))

@@ -95,8 +95,8 @@ class Solving:
                 f"{gadget.name} is not a finite game, so it has no gap to reach. Give a number of "
                 "iterations or seconds instead."
             )
-        each = None if self.seconds is None else self.seconds / max(games, 1)
-        limits = Limits.to_gap(self.iterations, each, self.gap)
+        share = None if self.seconds is None else self.seconds / max(games, 1)
+        limits = Limits.to_gap(self.iterations, share, self.gap)
         return Technique.of(gadget, tree, self.schedule, limits)
 
 
@@ -189,8 +189,8 @@ def left(run: Engine, sigma: Sequence[Any], inputs: GadgetInputs) -> Floats:
     """
     us, ours = 1 - inputs.opponent, inputs.our_reach.reshape(run.tree.num_roots, -1)
     won = run.respond(inputs.opponent, run.plan(us, sigma[us], ours)).roots
-    found: Floats = normalise(won.reshape(inputs.weight.shape), inputs.weight)
-    return found
+    normalised: Floats = normalise(won.reshape(inputs.weight.shape), inputs.weight)
+    return normalised
 
 
 def _by_program(
@@ -235,8 +235,8 @@ class GadgetRun(Run):
         """`device`, `on` and `finish` are those of `Run`."""
         self.inputs = inputs
         ours, theirs = (
-            np.asarray(each).reshape(tree.num_roots, -1)
-            for each in (inputs.our_reach, inputs.opponent_reach)
+            np.asarray(reach).reshape(tree.num_roots, -1)
+            for reach in (inputs.our_reach, inputs.opponent_reach)
         )
         super().__init__(
             tree,

@@ -33,8 +33,6 @@ from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
 
 FORMAT = "subgame-compact-1"
-
-
 Tensors = Mapping[str, NDArray[Any]]
 
 

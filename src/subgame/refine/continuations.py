@@ -55,21 +55,21 @@ class Continuations:
         cls, strategies: Strategy | Sequence[Strategy], player: int, names: Sequence[str] = ()
     ) -> Continuations:
         """A player's part of some strategies; the first one counts as the blueprint."""
-        given = [strategies] if isinstance(strategies, Strategy) else list(strategies)
+        every = [strategies] if isinstance(strategies, Strategy) else list(strategies)
         if player not in (0, 1):
             raise SubgameError(f"A player is 0 or 1, not {player}.")
-        if not given:
+        if not every:
             raise SubgameError("There must be at least one continuation.")
-        tree = given[0].tree
-        for strategy in given:
+        tree = every[0].tree
+        for strategy in every:
             if strategy.tree is not tree and strategy.tree.digest != tree.digest:
                 raise SubgameError(
                     f"The continuations belong to different trees: {tree!r} and {strategy.tree!r}."
                 )
-        titles = tuple(names) or ("blueprint", *(f"strategy {k}" for k in range(1, len(given))))
-        if len(titles) != len(given):
-            raise SubgameError(f"{len(given)} continuations were given {len(titles)} names.")
-        return cls(tree, player, titles, np.stack([each.probs[player] for each in given]))
+        titles = tuple(names) or ("blueprint", *(f"strategy {k}" for k in range(1, len(every))))
+        if len(titles) != len(every):
+            raise SubgameError(f"{len(every)} continuations were given {len(titles)} names.")
+        return cls(tree, player, titles, np.stack([strategy.probs[player] for strategy in every]))
 
 
 class Grown(Protocol):
@@ -128,9 +128,9 @@ def biased(
             if kind:
                 towards.setdefault(kind, []).append(sequences[:, k])
     out = Continuations.of(blueprint, player)
-    for kind, found in towards.items():  # in order of appearance
+    for kind, biased_towards in towards.items():  # in order of appearance
         weights = np.array(blueprint.probs[player])
-        weights[np.concatenate(found)] *= factor
+        weights[np.concatenate(biased_towards)] *= factor
         out = out.add(f"{factor:g} x {kind}", tree.normalise(player, weights))
     return out
 

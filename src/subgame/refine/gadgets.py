@@ -159,13 +159,13 @@ class Gadget:
         return f"Nothing is guaranteed: {why}.{more}"
 
     def __post_init__(self) -> None:
-        for what, given, known in (
+        for what, value, known in (
             ("entry", self.entry, ENTRIES),
             ("kind of gifts", self.gifts, get_args(Gifts)),
             ("distributional form", self.form, ("respond", "hedge")),
         ):
-            if given not in known:
-                raise did_you_mean(what, str(given), known)
+            if value not in known:
+                raise did_you_mean(what, str(value), known)
         if not (math.isfinite(self.scale) and self.scale >= 0):
             raise ArgumentError("scale", f"must be a number of at least 0, not {self.scale:g}.")
         if not 0 <= self.refined < 0.5:

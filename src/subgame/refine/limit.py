@@ -91,15 +91,17 @@ class Limit:
         if own is not None and own.player != player:
             raise SubgameError(f"own= takes continuations of player {player}, not of {own.player}.")
         tree, out = self.blueprint.tree, [Continuations.of(self.blueprint, p) for p in (0, 1)]
-        for given in filter(None, (theirs, own)):
-            if given.tree is not tree and given.tree.digest != tree.digest:
-                raise SubgameError(f"The continuations lie over {given.tree!r}, not over {tree!r}.")
-            if (self.weaken or self.penalty) and not given.blueprint_first:
+        for continuations in filter(None, (theirs, own)):
+            if continuations.tree is not tree and continuations.tree.digest != tree.digest:
+                raise SubgameError(
+                    f"The continuations lie over {continuations.tree!r}, not over {tree!r}."
+                )
+            if (self.weaken or self.penalty) and not continuations.blueprint_first:
                 raise SubgameError(
                     "Weakening and penalties compare with the blueprint, which must be the first "
                     "continuation."
                 )
-            out[given.player] = given
+            out[continuations.player] = continuations
         return out
 
 

@@ -37,25 +37,15 @@ from subgame.solve.schedule import Schedule
 from subgame.solve.solver import Limits
 
 Floats = NDArray[np.float64]
-
-
 Line = tuple[str, ...]
 """The moves that both players have seen."""
-
-
 SPARE = 0.9
 """The share of a decision's time after which a solve stops: what follows it takes time, too."""
-
-
 PASSED = 0.5
 """The share of the time for a subgame that play has already gone through: the opponent acted first
 there, off the tree, say."""
-
-
 SHORTEST = 1e-3
 """Seconds that a solve may always take."""
-
-
 KEPT = 400_000
 """Infosets of the lines of play that are kept in memory."""
 
@@ -172,13 +162,13 @@ class Live:
         """The same with what is to be solved here solved, in a share of the time that is left."""
         if not self.pending:
             return self
-        found = self._solve(clock, share)
-        followed = self.before if found is None else found.followed
+        solved = self._solve(clock, share)
+        followed = self.before if solved is None else solved.followed
         at = self.search.at
         return replace(
             self,
             before=followed,
-            solved=found or self.solved,
+            solved=solved or self.solved,
             inside=at is not None and self.reached.within(at),
             off=None,
         )
@@ -198,7 +188,7 @@ class Live:
             gift = received_gift(self.carried, weight, gadget)
         mine, yours = here.reach[us][here.roots(us)], here.reach[o][here.roots(o)]
         # Only the shape of a range matters; kernels like numbers near one.
-        ours, theirs = (each / max(each.max(), 1e-100) for each in (mine, yours))
+        ours, theirs = (reach / max(reach.max(), 1e-100) for reach in (mine, yours))
         inputs = GadgetInputs(
             opponent=o,
             our_reach=ours,
@@ -209,16 +199,16 @@ class Live:
         )
         limits = self.search.limits(None if clock.left is None else share * clock.left)
         how = Technique.of(gadget, subgame.tree, self.search.schedule, limits)
-        found = play_gadget(how, subgame, inputs)
+        solved = play_gadget(how, subgame, inputs)
         return Solution(
             reached=here,
-            followed=Followed(subgame.tree, found.sigma),
+            followed=Followed(subgame.tree, solved.sigma),
             player=us,
             weight=weight,
             alternative=cbv + gift,
-            iterations=found.iterations,
+            iterations=solved.iterations,
             seconds=clock.spent - began,
-            stopped=found.stopped,
+            stopped=solved.stopped,
         )
 
     def _alternative(self) -> Floats:
@@ -236,11 +226,11 @@ class Live:
     def rows(self) -> Rows:
         """What the acting player does here; uniform where nothing is known."""
         actions = self.reached.actions
-        found = self.reached.rows(self.before)
-        if found is None:
+        rows = self.reached.rows(self.before)
+        if rows is None:
             count = len(self.reached.reach[self.reached.player])
-            found = np.full((count, len(actions)), 1 / len(actions))
-        return Rows(actions, found)
+            rows = np.full((count, len(actions)), 1 / len(actions))
+        return Rows(actions, rows)
 
     def after(self, action: str) -> Live:
         """The public state after a move; what is to be solved here must be solved."""
@@ -281,12 +271,12 @@ class Live:
         if gadget.gifts == "none":
             return None
         value = self.reached.action_values(self.before, best=True)
-        ends = [self.reached.child(each).player == TERMINAL for each in actions]
+        ends = [self.reached.child(action).player == TERMINAL for action in actions]
         counts = [gadget.gifts == "estimated" or end or a == k for a, end in enumerate(ends)]
         weight = self.reached.weight(o)
         size = (value[:, counts].max(1) - value[:, k]) * weight
-        given: Floats = carried_gift(size, weight, gadget)
-        return given if self.carried is None else self.carried + given
+        gift: Floats = carried_gift(size, weight, gadget)
+        return gift if self.carried is None else self.carried + gift
 
 
 class Book:
@@ -320,4 +310,4 @@ class Book:
 
 
 def _cost(live: Live) -> int:
-    return sum(len(each) for each in live.reached.reach)
+    return sum(len(reach) for reach in live.reached.reach)

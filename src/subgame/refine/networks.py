@@ -87,7 +87,8 @@ class Examples(NamedTuple):
 
     some: Callable[[Any], tuple[Any, Any]]
     """From the numbers of some examples to their inputs and targets, as tensors."""
-    count: int
+    size: int
+    """How many examples there are."""
     widths: tuple[int, int]
     """How many inputs and targets an example has."""
 
@@ -110,13 +111,13 @@ def _fit(
 ) -> None:
     """Adam, the rate falling to nothing by a cosine."""
     adam, epochs = t.optim.Adam(net.parameters(), lr=training.rate), training.epochs
-    steps = -(-examples.count // training.batch)
+    steps = -(-examples.size // training.batch)
     fading = t.optim.lr_scheduler.CosineAnnealingLR(adam, epochs * steps)
     loss, threads, done = t.nn.HuberLoss(delta=delta), t.get_num_threads(), 0
     t.set_num_threads(1)  # batches are so small that more threads only wait for each other
     try:
         for _ in range(epochs):
-            for part in t.randperm(examples.count).split(training.batch):
+            for part in t.randperm(examples.size).split(training.batch):
                 adam.zero_grad()
                 inputs, wanted = examples.some(part)
                 loss(net(inputs), wanted).backward()

@@ -23,14 +23,8 @@ from subgame.refine.subgame import Subgame
 from subgame.tree.public_tree import PublicTree
 
 Floats = NDArray[np.float64]
-
-
 Ints = NDArray[np.int64]
-
-
 Pair = tuple[Any, Any]
-
-
 Move = tuple[int, str]
 """(player or `CHANCE`, action)"""
 
@@ -133,8 +127,8 @@ class Reached(Frozen, ABC):
         cells = self.cells(followed.tree)
         if cells is None:
             return None
-        found = np.asarray(followed.sigma[self.player])[cells].astype(np.float64)
-        return np.where(cells < 0, 1 / cells.shape[1], found)
+        rows = np.asarray(followed.sigma[self.player])[cells].astype(np.float64)
+        return np.where(cells < 0, 1 / cells.shape[1], rows)
 
     @abstractmethod
     def checked_down(self, p: int, s: int) -> Floats:
@@ -185,8 +179,8 @@ class Reached(Frozen, ABC):
     def bet(self, action: str) -> Bet | None:
         """How large an action is, where the game's states say so; None otherwise."""
         said = getattr(self.state, "bet", None)
-        found: Bet | None = None if said is None else said(action)
-        return found
+        size: Bet | None = None if said is None else said(action)
+        return size
 
     # Values ------------------------------------------------------------------------------------
     def spread(self, p: int, values: Floats) -> Floats:
@@ -200,9 +194,9 @@ class Reached(Frozen, ABC):
 
         The other player follows `followed`; player `p` does too, or plays a best response.
         """
-        found = self._response(followed, p, best=best)
+        response = self._response(followed, p, best=best)
         weight = self.subgame.weight(p, self.reach[1 - p][self.roots(1 - p)])
-        return self.spread(p, normalise(found.roots.ravel(), weight))
+        return self.spread(p, normalise(response.roots.ravel(), weight))
 
     def dealt_values(self, followed: Followed, p: int) -> dict[str, Floats] | None:
         """`values` after every outcome of chance, if they are found together; None otherwise."""
@@ -217,5 +211,5 @@ class Reached(Frozen, ABC):
         """[s, action] what each action of the acting player is worth; see `values`."""
         p = self.player
         weight = self.subgame.weight(p, self.reach[1 - p][self.roots(1 - p)])
-        found = self._first_values(followed, best=best)
-        return self.spread(p, normalise(found, weight[:, None]))
+        values = self._first_values(followed, best=best)
+        return self.spread(p, normalise(values, weight[:, None]))

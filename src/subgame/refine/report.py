@@ -115,8 +115,6 @@ margin       cbv + gift - value
 smallest margin {margin:.6g}; by the margins exploitability has grown by at most {bound:.6g}
 {promise}
 {kept}"""
-
-
 SMALLEST = 12
 """Root infosets in the table for notebooks: those with the smallest margins."""
 
@@ -158,9 +156,9 @@ def draw(refinement: Account, ax: Axes | None = None) -> Axes:
     margins = [row["margin"] for row in rows]
     colours = ["#2563eb" if margin >= -1e-9 else "#dc2626" for margin in margins]
     ax.axhline(0, color="black", linewidth=0.8)
-    each = 1 if few else 100 / len(rows)  # too many for names: in order, as a share of all
-    places = [each * (i + 0.5) for i in range(len(rows))]
-    ax.bar(places, margins, width=0.8 if few else each, color=colours)
+    step = 1 if few else 100 / len(rows)  # too many for names: in order, as a share of all
+    places = [step * (i + 0.5) for i in range(len(rows))]
+    ax.bar(places, margins, width=0.8 if few else step, color=colours)
     if few:
         names = [" / ".join(str(row["infoset"]).split("\n")) for row in rows]
         ax.set_xticks(places, names, rotation=60, ha="right", rotation_mode="anchor")

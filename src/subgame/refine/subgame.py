@@ -206,25 +206,25 @@ class Trunk(Frozen):
         ours = subgame.reach(1 - o, self)
         plan = run.plan(1 - o, subgame.restrict(self.blueprint, 1 - o), ours)
         if strategy is None:
-            found = run.respond(o, plan)
+            response = run.respond(o, plan)
         else:
-            found = run.values(o, subgame.restrict(strategy, o), plan)
-        return as_numpy(normalise(found.roots.ravel(), subgame.weight(o, ours)))
+            response = run.values(o, subgame.restrict(strategy, o), plan)
+        return as_numpy(normalise(response.roots.ravel(), subgame.weight(o, ours)))
 
 
-def vector(subgame: Subgame, o: int, given: Vector, what: str) -> Floats:
+def vector(subgame: Subgame, o: int, values: Vector, what: str) -> Floats:
     """[s] a user's numbers for the opponent's root infosets, by name or in order."""
     slots = subgame.tree.players[o].slots
-    if isinstance(given, Mapping):
-        for name in given:
+    if isinstance(values, Mapping):
+        for name in values:
             if name not in slots:
                 raise did_you_mean(f"root infoset of player {o} in '{subgame.name}'", name, slots)
-        missing = [name for name in slots if name not in given]
+        missing = [name for name in slots if name not in values]
         if missing:
             raise SubgameError(f"The {what} of root infoset '{missing[0]}' is missing.")
-        given = [given[name] for name in slots]
+        values = [values[name] for name in slots]
     try:
-        out = np.asarray(given, dtype=np.float64)
+        out = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         out = np.full(len(slots), np.nan)
     if out.shape != (len(slots),):
@@ -233,5 +233,5 @@ def vector(subgame: Subgame, o: int, given: Vector, what: str) -> Floats:
             f"{out.size} numbers were given as {what}."
         )
     if not np.all(np.isfinite(out)):
-        raise SubgameError(f"The {what} of a root infoset must be a number, not {given}.")
+        raise SubgameError(f"The {what} of a root infoset must be a number, not {values}.")
     return out

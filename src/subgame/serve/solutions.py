@@ -50,7 +50,7 @@ def opened(path: Path, memory_limit: str) -> Opened:
 
 
 # Places in the tree --------------------------------------------------------------------------
-def place_view(solved: Endgame, line: str, *, values: bool = False) -> dict[str, Any]:
+def place_view(solved: Endgame, line: str, *, values: bool = False) -> dict[str, object]:
     """Where a line leads: to a decision, or to a card that is to come.
 
     `values` adds EV, equity and EQR, for which what follows is computed.
@@ -79,7 +79,7 @@ def place_view(solved: Endgame, line: str, *, values: bool = False) -> dict[str,
     return {**place, "kind": "decision", **_decision(solved.decision(line), values)}
 
 
-def _decision(found: Decision, values: bool) -> dict[str, Any]:
+def _decision(found: Decision, values: bool) -> dict[str, object]:
     """The actions, and the strategy of each hand."""
     import numpy as np
 
@@ -143,7 +143,7 @@ def action_kind(betting: Betting, action: str) -> str:
     return "all-in" if is_all_in(betting, action) else "raise" if betting.to_call else "bet"
 
 
-def _path(game: Holdem, walk: Walk) -> list[dict[str, Any]]:
+def _path(game: Holdem, walk: Walk) -> list[dict[str, object]]:
     """The actions and cards that lead here, each with the line before it."""
     from subgame.games.holdem.sizes import STREETS
     from subgame.spots.lines import Walk, action_name, line_text
@@ -167,7 +167,7 @@ def _path(game: Holdem, walk: Walk) -> list[dict[str, Any]]:
 
 
 # Reports -------------------------------------------------------------------------------------
-def runouts_view(solved: Endgame, line: str) -> list[dict[str, Any]]:
+def runouts_view(solved: Endgame, line: str) -> list[dict[str, object]]:
     """One row per card that can come after a line: chance, EV, equity, and frequencies."""
     rows = []
     for row in solved.runouts(line):
@@ -178,7 +178,7 @@ def runouts_view(solved: Endgame, line: str) -> list[dict[str, Any]]:
     return rows
 
 
-def compared_view(one: Endgame, two: Endgame, line: str) -> dict[str, Any]:
+def compared_view(one: Endgame, two: Endgame, line: str) -> dict[str, object]:
     """Two solutions at a decision: totals, and the differences by class of hands."""
     from subgame.spots.compare import Comparison
 
@@ -194,7 +194,7 @@ def compared_view(one: Endgame, two: Endgame, line: str) -> dict[str, Any]:
     }
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return _number(value) if isinstance(value, float) else value
 
 

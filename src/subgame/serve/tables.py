@@ -281,7 +281,7 @@ class Live:
             return [{"id": action, "name": action} for action in legal]
         return [{"id": action, "name": action_name(betting, action)} for action in legal]
 
-    def _holdem(self, betting: Betting, over: bool) -> dict[str, Any]:
+    def _holdem(self, betting: Betting, over: bool) -> dict[str, object]:
         """Cards and chips as the person sees them."""
         from subgame.games.holdem.chips import number
 
@@ -420,7 +420,7 @@ class Tables:
         for live in self._live.values():
             live.leave()
 
-    def _keep(self, live: Live) -> dict[str, Any]:
+    def _keep(self, live: Live) -> dict[str, object]:
         with self._lock:
             self._live[live.row["id"]] = live
             while len(self._live) > LIVE:
@@ -481,7 +481,7 @@ class Tables:
         raise SubgameError(f"That solution was made for {strategy.tree.game_name}, not for {game}.")
 
 
-def _fitting(game: Game, strategy: Any) -> list[str]:
+def _fitting(game: Game, strategy: object) -> list[str]:
     """The agents that can play a game, or a spot with its solution."""
     if not hasattr(game, "deck"):
         return [BLUEPRINT, *SEARCHING, *SIMPLE, "best-response"]

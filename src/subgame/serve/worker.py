@@ -106,7 +106,7 @@ def run(data: Path, job: str) -> None:
     tell(done=True)
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: object) -> None:
     """Write a file that is never read half."""
     from subgame.tree.files import replacing
 
@@ -365,7 +365,7 @@ def _solved(result: Result) -> dict[str, Any]:
     }
 
 
-def _noted(strategy: Strategy) -> dict[str, Any]:
+def _noted(strategy: Strategy) -> dict[str, object]:
     made = strategy.notes
     count = made.get("iterations", "")
     return {

@@ -28,8 +28,6 @@ from subgame.refine.live import Clock, Live, Rows, Search
 
 TECHNIQUE = "maxmargin"
 """The gadget of the river and of answers to off-tree bets."""
-
-
 ITERATIONS = 1000
 
 

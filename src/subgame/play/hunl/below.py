@@ -20,18 +20,10 @@ from subgame.games.holdem.game import BOARD_CARDS
 from subgame.tree.betting_arrays import FOLD, SHOWN, BettingArrays
 
 Floats = NDArray[np.float64]
-
-
 Singles = NDArray[np.float32]
-
-
 Ints = NDArray[np.int64]
-
-
 FACTOR = 10.0
 """How much a biased continuation prefers its kind of action (2018, Sec. 6)."""
-
-
 CHOICES = 4
 """Continuations: the blueprint, and more folds, more calls, more raises."""
 
@@ -91,7 +83,7 @@ class Below:
         The continuations are those of the same betting tree.
         """
         return [
-            (s, np.stack([self._factor(p, each, s) for each in among]))
+            (s, np.stack([self._factor(p, continuation, s) for continuation in among]))
             for s in np.unique(self.sides[p].street).tolist()
         ]
 
@@ -151,17 +143,17 @@ def by_pair(theirs: Array, ours: Array, folds: int, ahead: Array) -> Array:
 
 def _walk(tree: BettingArrays, first: int) -> tuple[tuple[_Side, _Side], list[_End]]:
     """All actions below a decision, by player, and all terminals."""
-    found: tuple[list[tuple[int, int, int, int]], ...] = ([], [])
+    actions: tuple[list[tuple[int, int, int, int]], ...] = ([], [])
     starts: tuple[list[int], list[int]] = ([], [])
     ends: list[_End] = []
     stack = [(first, (0, 0))]
     while stack:
         d, last = stack.pop()
         p, s = int(tree.player[d]), int(tree.street[d])
-        begin, lo, hi = len(found[p]), int(tree.first[d]), int(tree.first[d + 1])
+        begin, lo, hi = len(actions[p]), int(tree.first[d]), int(tree.first[d + 1])
         starts[p].append(begin)
         for a, e in enumerate(range(lo, hi)):
-            found[p].append((s, int(tree.row[d]) + a, int(tree.code[e]), last[p]))
+            actions[p].append((s, int(tree.row[d]) + a, int(tree.code[e]), last[p]))
             now = begin + a + 1
             both = (now, last[1]) if p == 0 else (last[0], now)
             child = int(tree.child[e])
@@ -169,13 +161,13 @@ def _walk(tree: BettingArrays, first: int) -> tuple[tuple[_Side, _Side], list[_E
                 stack.append((child, both))
             else:
                 ends.append(_End(both, float(tree.stake[e]), child == SHOWN))
-    one, two = (_side(found[p], starts[p]) for p in (0, 1))
+    one, two = (_side(actions[p], starts[p]) for p in (0, 1))
     return (one, two), ends
 
 
-def _side(found: Sequence[tuple[int, int, int, int]], starts: Sequence[int]) -> _Side:
-    street, row, code, parent = np.array(found, np.int64).reshape(-1, 4).T
-    depth = np.zeros(1 + len(found), np.int64)
+def _side(actions: Sequence[tuple[int, int, int, int]], starts: Sequence[int]) -> _Side:
+    street, row, code, parent = np.array(actions, np.int64).reshape(-1, 4).T
+    depth = np.zeros(1 + len(actions), np.int64)
     for q, above in enumerate(parent.tolist()):  # an action comes after those before it
         depth[q + 1] = depth[above] + 1
     levels = [np.flatnonzero(depth[1:] == n) for n in range(1, int(depth.max()) + 1)]

@@ -36,39 +36,19 @@ from subgame.tree.files import check_finite, read_tensors, write_tensors
 from subgame.tree.ranges.betting_tree import grow_street
 
 Singles = NDArray[np.float32]
-
-
 Ints = NDArray[np.integer[Any]]
-
-
 FORMAT = "subgame-flop-network-1"
-
-
 WANTED = "a network of values at the end of the flop"
-
-
 SUFFIX = ".flop-network.safetensors"
 """Of the network's file, beside that of its blueprint."""
-
-
 THEIRS, OURS = slice(0, QUANTILES), slice(QUANTILES, 2 * QUANTILES)
-
-
 EQUITY = slice(2 * QUANTILES, 2 * QUANTILES + 3)
-
-
 PLACE = slice(EQUITY.stop, EQUITY.stop + 15)
 """The inputs: quantiles of both buckets, the pair's equities, the betting and the flop."""
-
-
 INPUTS = PLACE.stop
-
-
 STRONG, STEP = (0.5, 0.15), 3
 """The shares of hands that are strong, for the pair's other equities, and which of the boards are
 looked at for them. Large pots are won between strong hands."""
-
-
 ROWS = 4096
 """Pairs that are computed at once, so that they stay in the cache."""
 
@@ -86,25 +66,25 @@ class FlopPairs(NamedTuple):
 @lru_cache(maxsize=4)
 def flop_pairs(blueprint: StoredBlueprint, flop: tuple[int, ...]) -> FlopPairs:
     """The buckets of a flop; it takes 0.3 seconds, and what was asked last is kept."""
-    deck, found = blueprint.game.deck, blueprint.cards.of(flop).astype(np.int64)
-    free = np.flatnonzero(found >= 0)
-    buckets, of = np.unique(found[free], return_inverse=True)
+    deck, bucket = blueprint.game.deck, blueprint.cards.of(flop).astype(np.int64)
+    free = np.flatnonzero(bucket >= 0)
+    buckets, of = np.unique(bucket[free], return_inverse=True)
     member = np.eye(len(buckets), dtype=np.float32)[of]
     final, pairs = BOARD_CARDS[-1], np.ix_(free, free)
     tables = [mean_ahead(flop, final, deck)]
     tables += [ahead(flop, final, deck, strong, STEP) / strong for strong in STRONG]
     met = member.T @ deck.disjoint[pairs].astype(np.float32) @ member
-    at = np.full(len(found), -1)
+    at = np.full(len(bucket), -1)
     at[free] = of
-    sums = np.stack([member.T @ each[pairs] @ member for each in tables])
+    sums = np.stack([member.T @ table[pairs] @ member for table in tables])
     equity: Singles = (sums / np.maximum(met, 1)).astype(np.float32)
     return FlopPairs(buckets, at, equity, met)
 
 
 def quantile_inputs(blueprint: StoredBlueprint) -> Singles:
     """[bucket, quantile] the centres of the flop's buckets, from -1 to 1."""
-    found: Singles = (2 * blueprint.cards.centres[0] / (QUARTERS * BINS) - 1).astype(np.float32)
-    return found
+    inputs: Singles = (2 * blueprint.cards.centres[0] / (QUARTERS * BINS) - 1).astype(np.float32)
+    return inputs
 
 
 def leaf_inputs(leaf: Betting, opponent: int) -> list[float]:
@@ -194,7 +174,7 @@ class FlopNetwork:
             flop_pairs(self.blueprint, tuple(sorted(flop))),
             quantile_inputs(self.blueprint),
         )
-        rows, columns = (np.searchsorted(pairs.buckets, each) for each in buckets)
+        rows, columns = (np.searchsorted(pairs.buckets, held) for held in buckets)
         equity = pairs.equity[:, rows[:, None], columns].transpose(1, 2, 0)
         weights, bias = self.layers[0]
         theirs, ours = centres[buckets[0]] @ weights[THEIRS], centres[buckets[1]] @ weights[OURS]
@@ -212,15 +192,15 @@ class FlopNetwork:
         units = np.array([leaf_unit(leaf) for leaf in leaves], np.float32)[:, None, None]
         return np.clip(out * units, -most, most, out=out)
 
-    def _rest(self, found: Singles) -> Singles:
+    def _rest(self, units: Singles) -> Singles:
         """[k, b, c] the outputs, from what enters the first layer's units [b, c, unit]."""
-        shape = found.shape[:2]
-        found = found.reshape(-1, found.shape[2])
+        shape = units.shape[:2]
+        units = units.reshape(-1, units.shape[2])
         for weights, bias in self.layers[1:]:
-            np.maximum(found, 0, out=found)
-            found = found @ weights
-            found += bias
-        return found.T.reshape(-1, *shape)
+            np.maximum(units, 0, out=units)
+            units = units @ weights
+            units += bias
+        return units.T.reshape(-1, *shape)
 
     # Files -------------------------------------------------------------------------------------
     def save(self, path: str | Path) -> None:

@@ -43,43 +43,23 @@ from subgame.refine.networks import Progress, Training, TrainOptions, torch, tra
 from subgame.solve.options import check_options, made_of, with_options
 
 Floats = NDArray[np.float64]
-
-
 Singles = NDArray[np.float32]
-
-
 Ints = NDArray[Any]
-
-
 ROLLOUTS = 200
 """Boards that are looked at for a leaf, on average."""
-
-
 FLOPS, BOARDS = 256, 8
 """Flops that are dealt, and boards of each that are looked at together."""
-
-
 HANDS = 160
 """Hands of each player that are followed on a board, at most."""
-
-
 CELLS = 1000
 """Pairs of buckets that are kept of a leaf, a flop and an opponent."""
-
-
 EXACT = np.float32(1 / 16384)
 """The unit of how often hands are ahead."""
-
-
 DELTA = 5.0
 """Errors from which on the loss is linear. What is to be learned is the mean of noisy values, which
 the absolute error does not lead to."""
-
-
 CHUNK = 1 << 15
 """Examples that are evaluated at once."""
-
-
 DEFAULTS: TrainOptions = {"layers": (128, 64, 64), "epochs": 4, "batch": 1024, "rate": 2e-3}
 """With the paper's layers the error is no lower after as long a training (`docs/play.md`)."""
 
@@ -122,8 +102,8 @@ class Sums(NamedTuple):
         """[opponent, k, b, c] what the opponent wins on average, with luck taken off."""
         slope = self.moved / np.maximum(self.spread, 1e-9)
         won = self.won - slope[..., None, None] * self.luck
-        found: Floats = won / np.maximum(self.met, 1)
-        return found
+        values: Floats = won / np.maximum(self.met, 1)
+        return values
 
 
 def paid(
@@ -146,12 +126,12 @@ def paid(
     for board, ranks in zip(dealt.boards, dealt.ranks, strict=True):
         free = np.flatnonzero(deck.compatible(board))
         held = [rng.permutation(free)[:hands] for _ in (0, 1)]
-        held = [each[np.argsort(of[each], kind="stable")] for each in held]
+        held = [hands[np.argsort(of[hands], kind="stable")] for hands in held]
         reach = [below.reach(p, CHOICES, board, held[p]) for p in (0, 1)]
         sign = np.sign(ranks[held[0]][:, None] - ranks[held[1]]).astype(np.float32)
         met = deck.disjoint[np.ix_(*held)].astype(np.float32)
         luck = (sign - EXACT * dealt.ahead[np.ix_(*held)].astype(np.float32)) * met
-        (one, rows), (two, columns) = (np.unique(of[each], return_index=True) for each in held)
+        (one, rows), (two, columns) = (np.unique(of[hands], return_index=True) for hands in held)
         at = np.ix_(one, two)
         for table, into in ((met, out.met), (luck, out.luck)):
             into[at] += _summed(table, rows, columns)
@@ -167,8 +147,8 @@ def paid(
 
 def _summed(table: Singles, rows: Ints, columns: Ints) -> Singles:
     """[..., b, c] sums of a table [..., h, j] over hands in a row; b begins at ``rows[b]``."""
-    found: Singles = np.add.reduceat(np.add.reduceat(table, rows, axis=-2), columns, axis=-1)
-    return found
+    sums: Singles = np.add.reduceat(np.add.reduceat(table, rows, axis=-2), columns, axis=-1)
+    return sums
 
 
 class Examples(NamedTuple):
@@ -186,7 +166,7 @@ class Examples(NamedTuple):
     def inputs(self, t: Any, blueprint: StoredBlueprint) -> Callable[[Any], Any]:
         """The network's inputs [n, input] of some examples, as PyTorch's tensors."""
         centres = t.as_tensor(quantile_inputs(blueprint))
-        place, flop, buckets, equity = (t.as_tensor(each) for each in self[:4])
+        place, flop, buckets, equity = (t.as_tensor(array) for array in self[:4])
         places, boards = t.as_tensor(self.places), t.as_tensor(self.boards)
 
         def given(part: Any) -> Any:
@@ -229,7 +209,7 @@ def sample(
     place, flop, buckets, equity, target = (np.concatenate(x) for x in zip(*parts, strict=True))
     seats = [(leaf, o) for leaf in leaves for o in (0, 1)]
     places = np.array([leaf_inputs(leaf, o) for leaf, o in seats], np.float32)
-    kinds = [board_inputs(blueprint.game.deck, each.boards[0][:3]) for each in dealt]
+    kinds = [board_inputs(blueprint.game.deck, flop.boards[0][:3]) for flop in dealt]
     units = np.array([leaf_unit(leaf) / float(leaf.pot) for leaf, _ in seats])
     return Examples(
         place, flop, buckets, equity, target, places, np.array(kinds, np.float32), units
@@ -240,8 +220,8 @@ def _visits(leaves: Sequence[Betting], mean: float) -> list[int]:
     """How many flops are looked at for each leaf: half as many for each raise after the first."""
     raises = np.array([sum(a.startswith("r") for a in leaf.history) for leaf in leaves])
     share = 0.5 ** np.maximum(raises, 1)
-    found: list[int] = np.maximum(1, np.rint(mean * share / share.mean())).astype(int).tolist()
-    return found
+    counts: list[int] = np.maximum(1, np.rint(mean * share / share.mean())).astype(int).tolist()
+    return counts
 
 
 def _cells(
@@ -252,11 +232,11 @@ def _cells(
     `values` is [opponent, half, k, b, c] and `chance` [b, c], of player 0's and 1's buckets.
     """
     wide = len(pairs.buckets)
-    for o, found in enumerate(values):
+    for o, table in enumerate(values):
         chosen = rng.choice(chance.size, CELLS, p=chance.ravel() / chance.sum())
         cells = np.stack(np.divmod(chosen, wide), 1)
         mine = cells if o == 0 else cells[:, ::-1]
-        wanted = found.reshape(-1, CHOICES, chance.size).transpose(2, 0, 1)[chosen]
+        wanted = table.reshape(-1, CHOICES, chance.size).transpose(2, 0, 1)[chosen]
         equity = pairs.equity[:, mine[:, 0], mine[:, 1]].T
         yield pairs.buckets[mine].astype(np.int16), equity, wanted.astype(np.float32)
 
@@ -276,9 +256,9 @@ class Errors(NamedTuple):
 def errors(out: Floats, held: Examples) -> Errors:
     """The errors of a network's outputs [n, k] on examples of two halves."""
     scale = held.units[held.place][:, None]
-    found, one, two = out * scale, held.target[:, 0] * scale, held.target[:, 1] * scale
-    products = (found - one) * (found - two), (one - one.mean(0)) * (two - two.mean(0))
-    error, spread = (np.sqrt(np.maximum(each.mean(0), 0)) for each in products)
+    outputs, one, two = out * scale, held.target[:, 0] * scale, held.target[:, 1] * scale
+    products = (outputs - one) * (outputs - two), (one - one.mean(0)) * (two - two.mean(0))
+    error, spread = (np.sqrt(np.maximum(product.mean(0), 0)) for product in products)
     return Errors(error, spread, np.sqrt(((one - two) ** 2).mean(0)) / 2)
 
 

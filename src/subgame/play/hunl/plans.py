@@ -32,16 +32,10 @@ from subgame.refine.live import Clock, Rows, Search
 from subgame.refine.ranges.reached import ReachedRanges
 
 Floats = NDArray[np.float64]
-
-
 PLANS = 16
 """Streets solved to a depth limit that are kept; LBR asks for the answers to eleven bets."""
-
-
 FLOP = "flop: 0.75x / raise 1x / cap 2"
 """The sizes of a flop that is solved to its end."""
-
-
 BOTH = f"preflop: 0.5x 1x / raise 1x / raise2 1x / raise3 a / cap 4; {FLOP}"
 """The same with the round before it, solved to its end after an off-tree bet."""
 

@@ -23,16 +23,10 @@ from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits
 
 Floats = NDArray[np.float64]
-
-
 SPREAD = mapping("pseudo-harmonic")
 """How much of a blueprint's leaf is in a real one between two of them."""
-
-
 STEP = 5
 """Iterations between two looks at the clock."""
-
-
 ITERATIONS = 1000
 
 
@@ -77,8 +71,8 @@ def _leaf(table: PreflopValues, hand: FollowedBetting, leaf: Betting, o: int) ->
     if total <= 0:  # all-in, or nothing that the blueprint knows: both check
         return np.repeat(float(leaf.at_stake) * table.equity[None], table.choices, axis=0)
     most = float(min(leaf.rules.stacks))
-    found: Floats = np.zeros(table.values.shape[1:2] + table.values.shape[3:])
+    values: Floats = np.zeros(table.values.shape[1:2] + table.values.shape[3:])
     for l, there in enumerate(table.leaves):
         if (share := shares.get(str(there), 0.0)) > 0:
-            found += table.values[o, :, l] * (share / total * float(leaf.pot))
-    return np.clip(found, -most, most, out=found)
+            values += table.values[o, :, l] * (share / total * float(leaf.pot))
+    return np.clip(values, -most, most, out=values)

@@ -30,24 +30,14 @@ from subgame.solve.solver import Limits
 
 RESPONSES = 9
 """With the blueprint, ten continuations, as the paper has."""
-
-
 ITERATIONS = 300
 """Of learning a response."""
-
-
 SOLVED = 500
 """Iterations of a solution of the round."""
-
-
 STEP = 20
 """Iterations of learning between two reports of progress."""
-
-
 BATCHES = 32
 """Iterations' boards on which a response is evaluated."""
-
-
 FAINT = 1e-3
 """Chips of regret that each action starts with, in proportion to the blueprint, so that a response
 is the blueprint where no solution has come."""

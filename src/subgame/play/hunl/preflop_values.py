@@ -40,32 +40,16 @@ from subgame.tree.parts import both
 from subgame.tree.ranges.betting_tree import grow_street
 
 Floats = NDArray[np.float64]
-
-
 Singles = NDArray[np.float32]
-
-
 Progress = Callable[[str, float], None]
-
-
 FORMAT = "subgame-preflop-values-2"
-
-
 WANTED = "a table of values before the flop"
-
-
 SUFFIX = ".preflop.safetensors"
 """Of the table's file, beside that of its blueprint."""
-
-
 UNITS = 127
 """Units of the largest value of a leaf, in a file."""
-
-
 BOARDS = 1000
 """Boards of a table that is made when it is needed."""
-
-
 WORK = 2e11
 """Products of numbers that may be computed then: about 10 seconds on one core."""
 
@@ -120,8 +104,8 @@ class PreflopValues:
     def pairs(self) -> Floats:
         """[class, class] how many pairs of their hands share no card."""
         member = np.eye(len(self.ahead))[self.classes]
-        found: Floats = member.T @ self.blueprint.game.deck.disjoint @ member
-        return found
+        pairs: Floats = member.T @ self.blueprint.game.deck.disjoint @ member
+        return pairs
 
     @cached_property
     def equity(self) -> Floats:
@@ -130,8 +114,8 @@ class PreflopValues:
         if deck == DECK and self.blueprint.cards.showdown == BOARD_CARDS[-1]:  # exact
             first = np.unique(self.classes, return_index=True)[1]
             order = class_of(deck)[first]
-            found: Floats = 2 * preflop().equity[np.ix_(order, order)] - 1
-            return found
+            equity: Floats = 2 * preflop().equity[np.ix_(order, order)] - 1
+            return equity
         return self.ahead
 
     def with_more(self, other: PreflopValues) -> PreflopValues:
@@ -248,7 +232,7 @@ def draw(
         ]
     else:
         keys = np.random.default_rng(seed).random((count, deck.size))
-        boards = [tuple(each) for each in keys.argsort(1)[:, : sizes[-1]].tolist()]
+        boards = [tuple(board) for board in keys.argsort(1)[:, : sizes[-1]].tolist()]
     for board in boards:
         yield Seen(board, rank_hands(board, deck), [cards.of(board[:n]) for n in sizes])
 
@@ -366,7 +350,7 @@ class PreflopSums:
         hands = self.put(np.flatnonzero(deck.compatible(one.board)))
         ranks = self.put(one.ranks)[hands]
         wins = as_kind(ranks[:, None] > ranks, self.member)
-        buckets = [self.put(each)[hands] for each in one.buckets]
+        buckets = [self.put(street)[hands] for street in one.buckets]
         free, member = self.disjoint[hands][:, hands], self.member[hands]
         board = _Board(wins - wins.T, free, member, buckets)
         for l, below in enumerate(self._below):

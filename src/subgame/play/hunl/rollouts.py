@@ -27,15 +27,9 @@ from subgame.play.hunl.below import CHOICES, Below, by_pair, what_follows
 from subgame.play.hunl.street import BucketValues, LimitedStreet, StreetEnd
 
 Singles = NDArray[np.float32]
-
-
 Ints = NDArray[np.int64]
-
-
 FEWEST, BOARDS = 2, 49
 """Boards that are looked at, whatever time they take; and where there is no limit of time."""
-
-
 _Key = tuple[Below | None, bytes]
 """What follows a leaf, and the chips that are won there."""
 

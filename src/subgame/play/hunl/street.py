@@ -38,22 +38,12 @@ from subgame.tree.ranges.betting_tree import Street, grow_street
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
 Floats = NDArray[np.float64]
-
-
 Singles = NDArray[np.float32]
-
-
 Ints = NDArray[np.int64]
-
-
 FAINT = 5e-3
 """Hands below this share of the likeliest one are left out."""
-
-
 EVALUATING = 0.6
 """The share of the time for values at the limit; the rest is for solving."""
-
-
 SCHEDULE = "dcfr"
 
 

@@ -28,12 +28,8 @@ from subgame.tree.strategy import Strategy
 BETS = "turn: 0.75x / cap 2; river: 0.75x / cap 2; add-all-in 2.5"
 """The sizes that are solved; the opponent's own bet is always among them. All-in is one of them up
 to 2.5 pots only: with all-ins of many pots CFR needs ten times as many iterations."""
-
-
 ROOTS = 4
 """Turn subgames that are kept."""
-
-
 ROOT = Unsafe()
 """The gadget of the first subgame that is solved, with both players' ranges."""
 

@@ -99,7 +99,7 @@ def read_cards(
 ) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[int, ...]]:
     """The hands and the board of a line of cards that goes with a line of betting."""
     held, *streets = text.split("/")
-    hands = [game.deck.parse(each, counts=(0, 2), what="hand") for each in held.split("|")]
+    hands = [game.deck.parse(hand, counts=(0, 2), what="hand") for hand in held.split("|")]
     if len(hands) != 2:
         raise SubgameError(f"The cards '{shown(text)}' must have two hands with a '|' between.")
     reached = game.rules.last_street if betting.is_showdown else betting.street
@@ -121,7 +121,7 @@ def read_cards(
 def log_line(game: Holdem, hand: Hand, names: Sequence[str]) -> str:
     """A hand as a line of a dealer's log."""
     state = played(game, hand)
-    held = [_cards(game, each) for each in state.hands]
+    held = [_cards(game, hand) for hand in state.hands]
     won = "|".join(f"{value:g}" if value % 1 else str(int(value)) for value in state.returns())
     players = "|".join(player_names(names)[seat] for seat in hand.seats)
     cards = cards_text(game, held, state.board)

@@ -30,8 +30,6 @@ from subgame.tree.log import Kind, Log
 LOGGER = logging.getLogger("subgame")
 RETRY = 0.1
 """Seconds between attempts to connect."""
-
-
 HANDS = Kind(
     "match at a dealer",
     "subgame acpc",

@@ -116,7 +116,7 @@ def _do(state: Any, action: str) -> None:
 
 def _their_game(rules: NoLimit) -> Any:
     kit = pokerkit()
-    automatic = tuple(each for each in kit.Automation if each.name not in BY_HAND)
+    automatic = tuple(automation for automation in kit.Automation if automation.name not in BY_HAND)
     return kit.NoLimitTexasHoldem(automatic, True, 0, rules.blinds, rules.blinds[1])
 
 
@@ -200,34 +200,38 @@ def read_phh(text: str, progress: Progress | None = None) -> History:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # fields that PokerKit does not know
-            found = [*kit.HandHistory.loads_all(text)] if several else [kit.HandHistory.loads(text)]
+            histories = (
+                [*kit.HandHistory.loads_all(text)] if several else [kit.HandHistory.loads(text)]
+            )
     except Exception as error:  # of many kinds
         raise SubgameError(f"PokerKit cannot read this PHH: {error}.") from None
-    if not found:
+    if not histories:
         raise SubgameError("The PHH has no hands.")
-    rules = _rules_of(found[0])
+    rules = _rules_of(histories[0])
     small, big = (int(blind) for blind in rules.blinds)
     game = hunl(int(rules.stacks[0]), small, big)
-    players = found[0].players or ("player 1", "player 2")
+    players = histories[0].players or ("player 1", "player 2")
     names = player_names((players[0], players[1]))
     hands = []
-    for k, each in enumerate(found):
-        if _rules_of(each) != rules:
+    for k, history in enumerate(histories):
+        if _rules_of(history) != rules:
             raise SubgameError(f"Hand {k} of the PHH has other stacks or blinds than the first.")
-        number = each.hand if isinstance(each.hand, int) else k
-        seats = seats_of(player_names(each.players or players), names)
-        hands.append(_hand_of(game, each, number, seats))
+        number = history.hand if isinstance(history.hand, int) else k
+        seats = seats_of(player_names(history.players or players), names)
+        hands.append(_hand_of(game, history, number, seats))
         if progress is not None:
-            progress(k + 1, len(found))
+            progress(k + 1, len(histories))
     return History(game, names, hands)
 
 
-def _rules_of(found: Any) -> NoLimit:
+def _rules_of(history: Any) -> NoLimit:
     """The rules of a hand in PHH; only heads-up no-limit hold'em without antes."""
     try:
-        stacks = tuple(map(_chips, found.starting_stacks))
-        blinds = tuple(sorted(map(_chips, found.blinds_or_straddles)))
-        plain = found.variant == "NT" and len(stacks) == len(blinds) == 2 and not any(found.antes)
+        stacks = tuple(map(_chips, history.starting_stacks))
+        blinds = tuple(sorted(map(_chips, history.blinds_or_straddles)))
+        plain = (
+            history.variant == "NT" and len(stacks) == len(blinds) == 2 and not any(history.antes)
+        )
         if plain and stacks[0] == stacks[1]:
             return NoLimit((stacks[0], stacks[1]), (blinds[0], blinds[1]))
     except (TypeError, ValueError, ArithmeticError):
@@ -245,11 +249,11 @@ def _chips(number: Any) -> int:
     return int(number)
 
 
-def _hand_of(game: Holdem, found: Any, number: int, seats: tuple[int, int]) -> Hand:
+def _hand_of(game: Holdem, history: Any, number: int, seats: tuple[int, int]) -> Hand:
     """A hand of PokerKit's as one of ours."""
     betting, board = game.start(), list[str]()
     hands = ["", ""]
-    state = _done_by_pokerkit(game.rules, found.actions, number)
+    state = _done_by_pokerkit(game.rules, history.actions, number)
     for step in state.operations:
         kind = type(step).__name__
         if kind == "HoleDealing":
@@ -267,7 +271,7 @@ def _hand_of(game: Holdem, found: Any, number: int, seats: tuple[int, int]) -> H
     cards = game.deck.parse("".join(board), counts=(BOARD_CARDS[last],), what="board")
     ended = rebuilt(game, (hands[0], hands[1]), cards, betting)
     won = ended.returns()
-    if state.status or list(won) != [float(each) for each in state.payoffs]:
+    if state.status or list(won) != [float(payoff) for payoff in state.payoffs]:
         raise SubgameError(
             f"In hand {number} PokerKit pays {state.payoffs}; by our rules it is {won}."
         )

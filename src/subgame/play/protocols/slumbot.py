@@ -118,7 +118,7 @@ class Told:
         )
         betting = SLUMBOT.read_line(game.rules, action)
         held = (mine, theirs) if seat == 0 else (theirs, mine)
-        streets = [each for each in (board[:3], board[3:4], board[4:]) if each]
+        streets = [cards for cards in (board[:3], board[3:4], board[4:]) if cards]
         text = "/".join(["|".join(map("".join, held)), *map("".join, streets)])
         hands, cards = read_cards(game, text, betting)
         if not hands[seat] or (won is not None and not hands[1 - seat]):
@@ -132,20 +132,20 @@ class Told:
 
 
 def _cards(answer: dict[str, Any], name: str) -> list[str]:
-    found = answer.get(name) or []
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+    cards = answer.get(name) or []
+    if not isinstance(cards, list) or not all(isinstance(card, str) for card in cards):
         raise SubgameError(f"The {name} of Slumbot's answer must be a list of cards.")
-    return found
+    return cards
 
 
 def play_one(api: Slumbot, follower: Follower, number: int) -> Hand:
     """Play one hand; our agent is agent 0."""
     game, answer = follower.game, api.new_hand()
     while True:
-        told = Told.of(answer, game)
-        seat, betting = told.seat, told.betting
-        follower.reach(number, seat, told.hands[seat], told.board, betting)
-        if told.winnings is not None:
+        seen = Told.of(answer, game)
+        seat, betting = seen.seat, seen.betting
+        follower.reach(number, seat, seen.hands[seat], seen.board, betting)
+        if seen.winnings is not None:
             break
         if betting.player != seat:
             raise SubgameError(f"Slumbot waits for an action after '{betting}', but must act.")
@@ -153,11 +153,11 @@ def play_one(api: Slumbot, follower: Follower, number: int) -> Hand:
         betting.child(action)  # an illegal action is ours to report, not Slumbot's
         answer = api.act(SLUMBOT.write(betting, action))
     name = game.deck.name
-    state = rebuilt(game, (name(told.hands[0]), name(told.hands[1])), told.board, betting)
+    state = rebuilt(game, (name(seen.hands[0]), name(seen.hands[1])), seen.board, betting)
     won = state.returns()[seat]
-    if won != told.winnings:
+    if won != seen.winnings:
         raise SubgameError(
-            f"Slumbot says that we win {told.winnings:g} chips in hand {number}; by the rules it "
+            f"Slumbot says that we win {seen.winnings:g} chips in hand {number}; by the rules it "
             f"is {won:g}."
         )
     return Hand(number, (seat, 1 - seat), moves_of(state), won)
@@ -201,6 +201,6 @@ def play_slumbot(
                 book.append([played[-1].record()])
             if progress is not None:
                 progress(len(played), hands)
-    found = result_of(game, names, played[:hands], duplicate=False)
+    result = result_of(game, names, played[:hands], duplicate=False)
     seconds = time.perf_counter() - begin
-    return replace(found, seconds=seconds, log=None if log is None else str(log))
+    return replace(result, seconds=seconds, log=None if log is None else str(log))

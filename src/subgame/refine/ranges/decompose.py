@@ -117,8 +117,12 @@ class RangeCompact(Compact):
         units, ways = plain.units, len(plain.streets[1].roots)
         boards = units.first[2] - units.first[1]
         values = tensors["values0"], tensors["values1"]
-        for each in values:
-            if each.ndim != 3 or each.shape[:2] != (ways, boards) or not np.isfinite(each).all():
+        for tensor in values:
+            if (
+                tensor.ndim != 3
+                or tensor.shape[:2] != (ways, boards)
+                or not np.isfinite(tensor).all()
+            ):
                 raise SubgameError("It lacks values at the roots of some subgames.")
         strategy = Strategy(first_street(plain), (tensors["trunk0"], tensors["trunk1"]))
         return cls(strategy, values, notes, tree=plain)
@@ -182,8 +186,8 @@ def cfr_d_ranges(tree: RangeTree, how: CfrD) -> RangeCompact:
     for t in range(1, how.iterations + 1):
         rates = street.rates(plan.discounts(t, 2), t)
         entry = [_entry(run, street, p, street.current(p, pair[p], rates[0])) for p in (0, 1)]
-        found = fresh_values(batch, list(map(flat, entry)), inner, count, held)
-        values = [each.reshape(entry[p].shape) for p, each in enumerate(found)]
+        fresh = fresh_values(batch, list(map(flat, entry)), inner, count, held)
+        values = [values.reshape(entry[p].shape) for p, values in enumerate(fresh)]
         keep = float(plan.discounts(t, 1)[0, 2])
         total = total * keep + 1
         for p in (0, 1):

@@ -32,7 +32,7 @@ def carried_gifts(
     opponent's values of all rows; `entry` [way, board, hand] is carried to the roots.
     """
     if gadget.gifts == "none":
-        return [np.broadcast_to(np.zeros(1), tuple(each.shape)) for each in values]
+        return [np.broadcast_to(np.zeros(1), tuple(value.shape)) for value in values]
     out, tree = list[Floats](), run.tree
     for s, street in enumerate(streets):
         if s > 0:
@@ -55,12 +55,14 @@ def entered_gifts(run: RangeEngine, gadget: Gadget, o: int, entry: Floats, s: in
 
     They are on the engine's device.
     """
-    found = run.enter(o, entry, s)
+    entering = run.enter(o, entry, s)
     if gadget.split:
-        return found
+        return entering
     # In units of the whole game: a board is only one of many.
     weights = run.tree.units.dealt[s].weight[:, None]
-    return found / (weights if isinstance(found, np.ndarray) else found.new_tensor(weights))
+    return entering / (
+        weights if isinstance(entering, np.ndarray) else entering.new_tensor(weights)
+    )
 
 
 def _best(tree: RangeTree, gadget: Gadget, street: Street, o: int, j: int, value: Floats) -> Floats:

@@ -30,9 +30,9 @@ def transfer(
         for j, state in enumerate(street.states[p]):
             if (k := there.get(state.history)) is None:
                 continue
-            given, made = mine.street_block(sigma, s), other.street_block(into, top + s)
+            block, made = mine.street_block(sigma, s), other.street_block(into, top + s)
             names, cut = target.streets[top + s].actions[p][k], other.street_actions(top + s, k)
             made[:, cut] = 0
             for a, name in enumerate(street.actions[p][j], mine.street_actions(s, j).start):
-                made[:, cut.start + names.index(name)] = given[:, a]
+                made[:, cut.start + names.index(name)] = block[:, a]
     return into

@@ -104,16 +104,16 @@ class RangeLimit(Frozen):
     ) -> tuple[Result, Strategy]:
         """The result of the street, whose strategy lies over the whole game."""
         how = Technique.of(gadget or Unsafe(), self.whole, schedule, limits)
-        given = None
+        payoffs = None
         if alternatives is not None:
-            given = vector(self.within, 1 - self.player, alternatives, "alternative payoff")
-        found = solve_ranges(self, gadget, how, given).result
-        return found, found.strategy
+            payoffs = vector(self.within, 1 - self.player, alternatives, "alternative payoff")
+        result = solve_ranges(self, gadget, how, payoffs).result
+        return result, result.strategy
 
     def inner(self, probs: NDArray[Any], p: int) -> NDArray[Any]:
         """[q] a player's strategy of the whole game over the unmerged tree of what is solved."""
-        given = restrict(np.asarray(probs, np.float32), self.within.places[p], elsewhere=0.0)
-        return self.plain.spread(p, given)
+        inside = restrict(np.asarray(probs, np.float32), self.within.places[p], elsewhere=0.0)
+        return self.plain.spread(p, inside)
 
     def below(self, probs: NDArray[Any], p: int) -> NDArray[Any]:
         """[q] what of it follows the limit: the end of its numbers."""
@@ -122,12 +122,12 @@ class RangeLimit(Frozen):
     @cached_property
     def table(self) -> LeafTable:
         """The values of every continuation at the limit."""
-        o, found = 1 - self.player, self.tables
+        o, tables = 1 - self.player, self.tables
         ours = self.below(self.blueprint.probs[self.player], self.player)
-        for probs in self.continuations.probs[len(found) :]:
+        for probs in self.continuations.probs[len(tables) :]:
             theirs = self.below(probs, o)
-            found.append(self.pairs.values((theirs, ours) if o == 0 else (ours, theirs), o))
-        return LeafTable(namespace(found[0]).stack(found[: len(self.continuations)]), o)
+            tables.append(self.pairs.values((theirs, ours) if o == 0 else (ours, theirs), o))
+        return LeafTable(namespace(tables[0]).stack(tables[: len(self.continuations)]), o)
 
     @cached_property
     def street(self) -> StreetEngine:
@@ -140,7 +140,7 @@ class RangeLimit(Frozen):
         Below the limit the opponent plays the mixture of continuations that was chosen, we play
         the blueprint. Elsewhere both play the blueprint.
         """
-        probs = [np.array(each) for each in self.blueprint.probs]
+        probs = [np.array(probs) for probs in self.blueprint.probs]
         for p in (0, 1):
             weights = self.inner(self.blueprint.probs[p], p).copy()
             if p != self.player and len(self.continuations) > 1:
@@ -165,8 +165,8 @@ class RangeLimit(Frozen):
             rows = batch.row_reach(o, self.below(probs, o), entry.reshape(-1, entry.shape[2]))
             mixed = [a + b for a, b in zip(mixed, rows, strict=True)]
         tree = self.plain.tree
-        for s, each in enumerate(mixed, start=1):
-            street, units, values = tree.streets[s], tree.units, as_numpy(each)
+        for s, strategy in enumerate(mixed, start=1):
+            street, units, values = tree.streets[s], tree.units, as_numpy(strategy)
             boards = range(units.first[s], units.first[s + 1])
             hands = [len(units[u].hands[o]) for u in boards]
             for j, (first, names) in enumerate(
@@ -199,11 +199,11 @@ def limited_ranges(tree: RangeTree, limit: Limit) -> RangeLimit:
         raise SubgameError("The subgame of a hold'em tree must be made by subgame.cut.")
     check_limit(part.tree, limit.at)
     player = limit.player
-    given = limit.continuations or Continuations.of(limit.blueprint, 1 - player)
-    if given.player == player:
+    theirs = limit.continuations or Continuations.of(limit.blueprint, 1 - player)
+    if theirs.player == player:
         raise SubgameError(f"The continuations are player {player}'s own; the opponent chooses.")
     plain = unmerged(part.tree)
-    return RangeLimit(tree, limit.blueprint, player, given, part, plain, limit.device)
+    return RangeLimit(tree, limit.blueprint, player, theirs, part, plain, limit.device)
 
 
 def check_limit(tree: RangeTree, at: object, side: str = "before") -> None:
@@ -238,8 +238,8 @@ def solve_ranges(
             on=limited.street,
             finish=limited.complete,
         )
-    found = complete(run, how.limits)
-    return RangeSolution(found, run.played())
+    result = complete(run, how.limits)
+    return RangeSolution(result, run.played())
 
 
 def _seated(limited: RangeLimit, inputs: GadgetInputs) -> GadgetInputs:

@@ -86,7 +86,7 @@ class RangeExpansion:
             )
         self.small = unmerged(range_tree(self.blueprint.tree))
         self.large = unmerged(range_tree(self.larger))
-        one, two = ([u.cards for u in each.tree.units] for each in (self.small, self.large))
+        one, two = ([u.cards for u in plain.tree.units] for plain in (self.small, self.large))
         if one != two:
             raise SubgameError("Compile both games with the same boards, hands and merge=.")
         tree = self.large.tree  # its strategy may be of millions of hands, and is not checked
@@ -108,8 +108,8 @@ class RangeExpansion:
         while waiting:
             part = waiting.pop()
             self._absorb(part)
-            for found, answers in self._answer(part):
-                waiting.append(found)
+            for below, answers in self._answer(part):
+                waiting.append(below)
                 yield from answers
                 if answers[-1].stopped == "interrupted":
                     return
@@ -133,7 +133,7 @@ class RangeExpansion:
 
     def _answer(self, part: _Part) -> Iterator[tuple[_Part, list[Answer]]]:
         """Solve what follows every off-tree bet of a part, street by street."""
-        groups = {s: found for s, each in enumerate(part.streets) if (found := self._spots(each))}
+        groups = {s: here for s, street in enumerate(part.streets) if (here := self._spots(street))}
         if not groups:
             return
         p, o, run = self.p, 1 - self.p, part.run
@@ -184,11 +184,14 @@ class RangeExpansion:
             kept = part.run.stage(after)
             source, target = stage.tree, kept.tree
             blank = [np.zeros(target.stored(q), np.float32) for q in (0, 1)]
-            given = both(lambda q: np.asarray(solved[q]))
-            stage, solved = kept, both(lambda q: transfer(source, given[q], target, blank[q], q))
-        reach = [flat(each) for each in (inputs.our_reach, theirs)]
+            strategies = both(lambda q: np.asarray(solved[q]))
+            stage, solved = (
+                kept,
+                both(lambda q: transfer(source, strategies[q], target, blank[q], q)),
+            )
+        reach = [flat(reach) for reach in (inputs.our_reach, theirs)]
         entering = (reach[0], reach[1]) if p == 0 else (reach[1], reach[0])
-        found = _Part(stage, after, solved, entering, carried, part.depth + 1)
+        below = _Part(stage, after, solved, entering, carried, part.depth + 1)
         values, wide, tree = left(stage, solved, inputs), inputs.weight.shape[2], self.small.tree
         top = len(tree.streets) - len(part.streets) + s
         most = self._most(top, wide)
@@ -198,7 +201,7 @@ class RangeExpansion:
                 public=str(spot.after),
                 action=spot.action,
                 player=p,
-                depth=found.depth,
+                depth=below.depth,
                 infosets=OnDemand(most.size, infoset),
                 weight=(inputs.weight[k] * most).ravel(),
                 cbv=inputs.cbv[k].ravel(),
@@ -208,7 +211,7 @@ class RangeExpansion:
             )
             for k, spot in enumerate(spots)
         ]
-        return found, answers
+        return below, answers
 
     def _behind(
         self, stage: RangeEngine, gadget: Gadget, inputs: GadgetInputs

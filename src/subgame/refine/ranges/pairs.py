@@ -142,8 +142,8 @@ class PairTables:
         for k, rows in enumerate(street.leaf_rows):
             out[home[rows[o]]].leaves.append((k, rows[o], rows[1 - o]))
         for way, kinds in zip(out, ends, strict=True):
-            for showdown, each in kinds.items():
-                mine, yours, won = np.array(each).T
+            for showdown, endings in kinds.items():
+                mine, yours, won = np.array(endings).T
                 paid = self._put(won[:, None])
                 way.ends.append(_Ends(showdown, as_index(mine, like), as_index(yours, like), paid))
         self._ways[s, o] = out
@@ -159,7 +159,7 @@ class PairTables:
             return table
         moved = (self._places(self.hands[p], images[:, self.hands[p]]) for p in (o, 1 - o))
         total = zeros(tuple(table.shape), table)
-        for mine, yours in zip(*(as_index(each, table) for each in moved), strict=True):
+        for mine, yours in zip(*(as_index(places, table) for places in moved), strict=True):
             total += table[:, mine][:, :, yours]
         return total / len(images)
 

@@ -54,7 +54,7 @@ def _to_the_end(limited: RangeLimit, how: Technique) -> Strategy:
     entry = as_numpy(run.enter(p, leaf[:, None], 1))
     size = np.maximum(entry.max((1, 2), keepdims=True), 1e-100)  # kernels like numbers near one
     inputs = GadgetInputs(o, as_numpy(leaf), np.ones_like(weight), weight / size[:, 0], best, best)
-    device = [street.run.array(each) for each in (inputs.weight, inputs.alternative)]
+    device = [street.run.array(array) for array in (inputs.weight, inputs.alternative)]
     placed = GadgetInputs(o, None, None, device[0], device[1], device[1])
     held = as_numpy(batch.roots(o))
     reach = flat(entry / size)
@@ -70,7 +70,7 @@ def _to_the_end(limited: RangeLimit, how: Technique) -> Strategy:
     complete(solve, how.limits)
     tree = limited.plain.tree
     made = street.over(tree, p, played[p], np.asarray(solve.played()[p]))
-    probs = [np.array(each) for each in limited.blueprint.probs]
+    probs = [np.array(probs) for probs in limited.blueprint.probs]
     limited.within.embed(p, limited.plain.gather(p, tree.normalise(p, made)), probs[p])
     return Strategy(limited.whole, (probs[0], probs[1]), dict(limited.blueprint.notes))
 
@@ -100,19 +100,19 @@ class BeforeCards:
     def enter(self) -> Array:
         """[way * boards + board, hand] the opponent's reach on the coming iteration."""
         entry = self.learner.enter().reshape(-1, self.above, self.like.shape[1])
-        found = self.run.enter(self.player, entry, self.street)
-        return found.reshape(-1, found.shape[2])
+        reach = self.run.enter(self.player, entry, self.street)
+        return reach.reshape(-1, reach.shape[2])
 
     def observe(self, values: Array, discounts: Array) -> None:
         """Learn from the values of all boards together; see `subgame.solve.cfr.Learner`."""
         here = values.reshape(-1, self.here, values.shape[1])
-        found = self.run.rise(self.player, here, self.street)
-        risen = as_kind(found[..., : self.like.shape[1]], self.like).reshape(self.like.shape)
+        above = self.run.rise(self.player, here, self.street)
+        risen = as_kind(above[..., : self.like.shape[1]], self.like).reshape(self.like.shape)
         self.learner.observe(risen, discounts)
 
 
 def _learner(how: Technique, inputs: GadgetInputs, *, predictive: bool) -> Learner:
     """The gadget's learner; one that lets the opponent choose."""
-    found = how.gadget.learner(inputs, predictive=predictive)
-    assert found is not None
-    return found
+    learner = how.gadget.learner(inputs, predictive=predictive)
+    assert learner is not None
+    return learner

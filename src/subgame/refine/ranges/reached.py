@@ -30,11 +30,7 @@ from subgame.tree.ranges.merging import places
 from subgame.tree.ranges.tree import compile_range_tree, range_tree
 
 Floats = NDArray[np.float64]
-
-
 Ints = NDArray[np.int64]
-
-
 RUNOUTS = 1000
 """Boards of the showdown are all looked at up to this many; more are sampled."""
 
@@ -91,8 +87,8 @@ class ReachedRanges(Reached):
         share = np.maximum(total - lost, 0)
         share /= share.sum()
         return {
-            deck.name(each): float(one)
-            for each, one in zip(cards.tolist(), share, strict=True)
+            deck.name(dealt): float(one)
+            for dealt, one in zip(cards.tolist(), share, strict=True)
             if one > 0
         }
 
@@ -119,12 +115,12 @@ class ReachedRanges(Reached):
             for q in (0, 1)
         )
         mine, theirs = (one, two) if p == 0 else (two, one)
-        found = run.values(p, mine, run.plan(o, theirs, reach)).roots
+        won = run.values(p, mine, run.plan(o, theirs, reach)).roots
         weight = as_numpy(run.opposing(p, reach[None], 0))[0]
         out = {}
         for b, cards in enumerate(dealt):
             hands = tree.units[b].hands[p]
-            values = normalise(found[b, : len(hands)], weight[b, : len(hands)])
+            values = normalise(won[b, : len(hands)], weight[b, : len(hands)])
             out[deck.name(cards)] = np.zeros(deck.num_hands)
             out[deck.name(cards)][hands] = values
         return out
@@ -157,7 +153,7 @@ class ReachedRanges(Reached):
     def subgame(self) -> RangeSubgame:
         deck, free = self.game.deck, self.game.deck.compatible(self.board)
         held = [((weights > 0) & free).astype(np.float64) for weights in self.game.weights()]
-        one, two = (Range(each, deck) for each in held)
+        one, two = (Range(weights, deck) for weights in held)
         below = replace(self.game, board=self.board, first=self.betting, ranges=(one, two))
         tree = compile_range_tree(below, merge=False)
         return RangeSubgame(tree, "here", tree, Spot(0, self.betting))
@@ -175,8 +171,8 @@ class ReachedRanges(Reached):
             actions, first, stride = side.finder.cells(self.board, str(self.betting))
         except KeyError:
             return None
-        found = first[:, None] + stride * np.arange(len(actions))
-        return np.where(first[:, None] < 0, -1, found)
+        sequences = first[:, None] + stride * np.arange(len(actions))
+        return np.where(first[:, None] < 0, -1, sequences)
 
     def deals(self, tree: PublicTree) -> Sequence[str]:
         deck, known = self.game.deck, range_tree(tree).players[0].finder.boards
@@ -192,9 +188,9 @@ class ReachedRanges(Reached):
         run = engine(tree)
         sigma = None if best else self.restrict(followed, p)
         reach = self.reach[o][self.roots(o)][None]
-        found = as_numpy(run.row_values(p, self.restrict(followed, o), reach, sigma)[0])
+        values = as_numpy(run.row_values(p, self.restrict(followed, o), reach, sigma)[0])
         first, count = tree.streets[0].first[p][0], len(tree.streets[0].actions[p][0])
-        return found[first : first + count, 0, : len(self.roots(p))].T
+        return values[first : first + count, 0, : len(self.roots(p))].T
 
     def fitting(self, p: int, s: int) -> Floats:
         deck = self.game.deck

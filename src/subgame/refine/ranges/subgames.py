@@ -108,9 +108,9 @@ class RangeSubgame(Subgame):
         s, p = units[u].street, betting.player
         j = decisions(self.whole.streets, p)[betting.history][1]
         row, held = self.whole.streets[s].at[p][j][o], units[u].hands[o]
-        found = trunk.gifts(gadget, _gifts)
+        amounts = trunk.gifts(gadget, _gifts)
         carried = np.zeros(self.whole.holdem.deck.num_hands)
-        carried[held] = found[s][row, u - units.first[s], : len(held)]
+        carried[held] = amounts[s][row, u - units.first[s], : len(held)]
         here = weight / units.chance[u]  # gifts are carried as if the board were certain
         return as_numpy(received_gift(carried[self.hands(o)], here, gadget))
 
@@ -120,8 +120,8 @@ class RangeSubgame(Subgame):
                 f"{gadget.name} on a hold'em tree cannot keep Resolve's conditions, for which the "
                 "opponent needs a second copy of the tree; leave out keep_safe."
             )
-        given = {"alternative payoffs": inputs.alternative, "uncertainty": inputs.spread}
-        for name, numbers in given.items():
+        vectors = {"alternative payoffs": inputs.alternative, "uncertainty": inputs.spread}
+        for name, numbers in vectors.items():
             if numbers is not None and not self._same_for_merged(inputs.opponent, numbers):
                 raise SubgameError(
                     f"The {name} in {self.tree.game_name} differ between hands that differ only in "
@@ -256,14 +256,14 @@ def _public_state(tree: RangeTree, at: str) -> Spot:
     if not bar:
         raise did_you_mean("frontier or public state", at, ["root", *_after(game)])
     cards = game.deck.parse(board, what="board")
-    found = [u for u, unit in enumerate(tree.units) if unit.cards == cards]
+    boards = [u for u, unit in enumerate(tree.units) if unit.cards == cards]
     start = game.start()
     state = start.play(history.strip().removeprefix(str(start)))
-    street = tree.units[found[0]].street if found else -1
-    known = [s for p in (0, 1) for s in tree.streets[street].states[p]] if found else []
-    if state not in known or not _some_pair(tree, found[0]):
+    street = tree.units[boards[0]].street if boards else -1
+    known = [s for p in (0, 1) for s in tree.streets[street].states[p]] if boards else []
+    if state not in known or not _some_pair(tree, boards[0]):
         raise SubgameError(f"{tree.game_name} has no public state '{at}' where somebody acts.")
-    return Spot(found[0], state)
+    return Spot(boards[0], state)
 
 
 def _below(tree: RangeTree, one: Spot, other: Spot) -> bool:

@@ -22,8 +22,6 @@ from subgame.tree.strategy import Strategy
 
 Row = tuple[int, int]
 """A street, and one of the translating player's rows there."""
-
-
 Belief = dict[tuple[Betting, Row], float]
 """Where the hand of the smaller game may be, with the translating player's last row in it, and how
 likely the mapping brings it there."""
@@ -144,11 +142,11 @@ class _Translator:
     def _at(self, row: Row, street: int) -> Floats:
         """[board, hand] the plan of a row, on a street at or after its own."""
         s, number = row
-        found = self.plan[s][number][None]
+        reach = self.plan[s][number][None]
         while s < street:
             s += 1
-            found = self.run.enter(self.p, found, s)
-        out: Floats = as_numpy(found)[0]
+            reach = self.run.enter(self.p, reach, s)
+        out: Floats = as_numpy(reach)[0]
         return out
 
     def _write(self, s: int, j: int, weight: Floats) -> None:

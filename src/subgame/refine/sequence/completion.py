@@ -51,8 +51,8 @@ def best_completion(
     plan = run.plan(player, strategy.probs[player])
     parts = constraints(sequence_tree(tree), player)
     least, most = np.where(free, 0.0, plan), np.where(free, np.inf, plan)
-    found = maximin(tree.game_name, parts, other.reach, (least, most))
-    sigma = run.behaviour(player, np.maximum(found.x[: own.num_sequences], 0))
+    optimum = maximin(tree.game_name, parts, other.reach, (least, most))
+    sigma = run.behaviour(player, np.maximum(optimum.x[: own.num_sequences], 0))
     held = strategy.probs
     probs = both(lambda p: np.where(free, sigma, held[p]) if p == player else held[p].copy())
-    return Completion(Strategy(tree, probs), -float(found.fun))
+    return Completion(Strategy(tree, probs), -float(optimum.fun))

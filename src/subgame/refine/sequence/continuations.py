@@ -19,8 +19,6 @@ from subgame.tree.sequence.tree import Treeplex, sequence_tree
 
 Pure = tuple[tuple[int, int], ...]
 """A reduced pure strategy: (infoset, action) wherever it comes to."""
-
-
 SAME = 12
 """Plans that agree to this many digits are one continuation."""
 
@@ -39,7 +37,7 @@ def all_pure(
     3
     """
     side = sequence_tree(tree).players[player]
-    found: list[tuple[SequenceSubgame, list[Pure]]] = []
+    parts: list[tuple[SequenceSubgame, list[Pure]]] = []
     for subgame in sequence_subgames(tree, at):
         inner = subgame.tree.players[player]
         below = _children(inner)
@@ -50,12 +48,12 @@ def all_pure(
                     f"There are {count:,} pure strategies below '{inner.slots[s]}', more than the "
                     f"limit of {limit:,}; use a later depth limit or fewer continuations."
                 )
-            found.append((subgame, list(_pure(inner, below, s))))
-    size = max((len(pures) for _, pures in found), default=1)
+            parts.append((subgame, list(_pure(inner, below, s))))
+    size = max((len(pures) for _, pures in parts), default=1)
     probs = np.zeros((size, side.num_sequences))
     probs[:, : len(side.slots)] = 1.0
     probs[:, side.first] = 1.0  # the first action where nothing else is said
-    for subgame, pures in found:
+    for subgame, pures in parts:
         inner, embed = subgame.tree.players[player], subgame.places[player]
         for k in range(size):
             for i, action in pures[k % len(pures)]:

@@ -168,9 +168,9 @@ def cfr_d_histories(game: Game | SequenceTree, how: CfrD) -> SequenceCompact:
                 store[k] = subgame
             reach = [plans[p][subgame.sequence[p]][None] for p in (0, 1)]
             inner = how.subgame_schedule, how.subgame_iterations
-            for p, each in enumerate(fresh_values(engine(subgame.tree), reach, *inner)):
-                np.add.at(paid[p], subgame.sequence[p], each.ravel())
-                kept[k][p] = kept[k][p] * rates[0, 2] + each.ravel()
+            for p, payoff in enumerate(fresh_values(engine(subgame.tree), reach, *inner)):
+                np.add.at(paid[p], subgame.sequence[p], payoff.ravel())
+                kept[k][p] = kept[k][p] * rates[0, 2] + payoff.ravel()
             if not keep_subgames:  # a tree and its engine know each other: let go of both now
                 subgame.tree.engines.clear()
                 del subgame

@@ -20,8 +20,6 @@ from subgame.tree.sequence.tree import Entries, Index, Treeplex
 
 PENALTY = 100.0
 """How much a broken Resolve condition weighs beside an estimate (2017, footnote 6)."""
-
-
 MARKS = ("", " · insist")
 """What the names of the opponent's second copy of the subgame end in."""
 

@@ -46,18 +46,10 @@ from subgame.tree.sequence.tree import sequence_tree
 from subgame.tree.strategy import Strategy
 
 Features = Callable[[State], Sequence[float]]
-
-
 FORMAT = "subgame-leaf-network-1"
-
-
 SAVED = "a file of leaf networks saved by subgame train"
-
-
 SAME = 1e-9
 """Continuations that differ by no more than this are the same."""
-
-
 ERRORS = ("spread", "data_error", "training_error", "holdout_error")
 """What a network knows about its errors."""
 
@@ -104,14 +96,14 @@ class LeafNetwork:
     @property
     def parameters(self) -> int:
         """How many numbers were trained."""
-        return sum(each.numel() for each in self.net.parameters())
+        return sum(parameter.numel() for parameter in self.net.parameters())
 
     def __call__(self, leaf: Leaf) -> LeafValues:
         self._check(leaf)
         t = torch()
         with t.no_grad():
-            given = t.as_tensor(_inputs(leaf, self.features, self.length), dtype=t.float32)
-            out = self.net(given).double().numpy()
+            inputs = t.as_tensor(_inputs(leaf, self.features, self.length), dtype=t.float32)
+            out = self.net(inputs).double().numpy()
         share = self.scale * _pots(leaf, self.pot)
         value = out.reshape(-1, *self.shape) * share[:, None, None]
         error = self.training_error if np.isnan(self.holdout_error) else self.holdout_error
@@ -170,8 +162,7 @@ def train_leaf_network(
     `progress` is told how far the rollouts and then the epochs are.
     """
     check_options(train_leaf_network, options)
-    training = made_of(Training, options)
-    t = torch()
+    training, t = made_of(Training, options), torch()
     tell = progress or (lambda what, share: None)
     subgames = sequence_subgames(tree, at)
     watched = _watched(data or Rollouts(1000, training.seed), len(subgames), tell)
@@ -181,9 +172,9 @@ def train_leaf_network(
     length = max(len(limited.whole.walked.path(h)) for h in top.tolist())
     inputs = np.concatenate([_inputs(leaf, features, length) for leaf in limited.leaves])
     share = np.concatenate([_pots(leaf, pot) for leaf in limited.leaves])
-    target = np.concatenate([found.value for found in limited.values])
+    target = np.concatenate([values.value for values in limited.values])
     spread = float(target.std())
-    blur = np.concatenate([found.error for found in limited.values])
+    blur = np.concatenate([values.error for values in limited.values])
     target = target.reshape(len(target), -1) / share[:, None]
     scale = float(np.abs(target).max(initial=0.0)) or 1.0
     kept = np.random.default_rng(training.seed).permutation(len(inputs))
@@ -216,9 +207,9 @@ def _watched(data: Evaluator, total: int, tell: Progress) -> Evaluator:
     done = count(1)
 
     def value(leaf: Leaf) -> LeafValues:
-        found = data(leaf)
+        values = data(leaf)
         tell("Playing on from the limit", next(done) / total)
-        return found
+        return values
 
     return value
 
@@ -273,7 +264,7 @@ def save_leaf_networks(
         numbers = {name: getattr(network, name) for name in ("length", "scale", *ERRORS)}
         said[mark] = json.dumps(
             {
-                **{name: None if np.isnan(each) else each for name, each in numbers.items()},
+                **{name: None if np.isnan(number) else number for name, number in numbers.items()},
                 "names": [known.names for known in network.pair],
                 "blueprint_first": [known.blueprint_first for known in network.pair],
             }
@@ -288,12 +279,12 @@ def load_leaf_networks(path: str | Path, tree: PublicTree) -> dict[int, LeafNetw
     t = torch()
     there = [player for player in (0, 1) if f"network{player}" in header]
     try:
-        found = {player: _read(t, tree, player, header, tensors) for player in there}
+        networks = {player: _read(t, tree, player, header, tensors) for player in there}
     except (*DAMAGED, RuntimeError):
         raise SubgameError(f"{path} is a damaged leaf network.") from None
-    if not found:
+    if not networks:
         raise SubgameError(f"{path} contains no leaf network.")
-    return found
+    return networks
 
 
 def _read(
@@ -303,8 +294,8 @@ def _read(
     mark = f"network{player}"
     said = json.loads(header[mark])
     inside = {
-        name.removeprefix(f"{mark}."): np.array(each)
-        for name, each in tensors.items()
+        name.removeprefix(f"{mark}."): np.array(tensor)
+        for name, tensor in tensors.items()
         if name.startswith(f"{mark}.")
     }
     pair = []
@@ -314,7 +305,7 @@ def _read(
             raise ValueError
         pair.append(Continuations(tree, p, names, probs, bool(said["blueprint_first"][p])))
     top = inside.pop("top").astype(np.int64)
-    weights = {name: t.as_tensor(each) for name, each in inside.items()}
+    weights = {name: t.as_tensor(array) for name, array in inside.items()}
     numbers = sorted(int(name.removesuffix(".weight")) for name in weights if "weight" in name)
     layers = [weights[f"{k}.weight"] for k in numbers]
     net = perceptron(t, (layers[0].shape[1], *(layer.shape[0] for layer in layers)))

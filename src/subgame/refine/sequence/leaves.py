@@ -113,10 +113,10 @@ class Rollouts:
 
     def __post_init__(self) -> None:
         for name, least in (("count", 2), ("seed", 0)):
-            given = getattr(self, name)
-            if isinstance(given, bool) or not isinstance(given, int) or given < least:
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise SubgameError(
-                    f"Rollouts' {name} must be a whole number of at least {least}, not {given}."
+                    f"Rollouts' {name} must be a whole number of at least {least}, not {value}."
                 )
 
     def __call__(self, leaf: Leaf) -> LeafValues:

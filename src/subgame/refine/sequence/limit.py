@@ -50,7 +50,7 @@ class DepthLimited(SequenceTree):
     @property
     def standard_error(self) -> float:
         """The largest standard error of a value at the limit; 0 if they are exact."""
-        return max(float(each.error.max(initial=0.0)) for each in self.values)
+        return max(float(values.error.max(initial=0.0)) for values in self.values)
 
     def grown(self, continuations: Continuations) -> DepthLimited:
         """The same limit with other continuations."""
@@ -75,16 +75,18 @@ class DepthLimited(SequenceTree):
                     "hold; cut a subgame and pass it to depth_limited as within=."
                 )
             if schedule == LP:
-                found = solve_lp(self, device=device)
+                result = solve_lp(self, device=device)
             else:
-                found = complete(Run(self, parse(schedule), device=device), limits)
-            return found, self.complete(found.strategy)
+                result = complete(Run(self, parse(schedule), device=device), limits)
+            return result, self.complete(result.strategy)
         if gadget is None:
             raise SubgameError("A subgame needs a technique at its root, such as 'resolve'.")
-        o, given = 1 - self.limit.player, None
+        o, payoffs = 1 - self.limit.player, None
         if alternatives is not None:
-            given = vector(self.within, o, alternatives, "alternative payoff")
-        inputs, _ = Trunk(self.limit.blueprint, o, device=device).inputs(self.within, gadget, given)
+            payoffs = vector(self.within, o, alternatives, "alternative payoff")
+        inputs, _ = Trunk(self.limit.blueprint, o, device=device).inputs(
+            self.within, gadget, payoffs
+        )
         part = replace(self.within, form=self.form, tree=self)
         solved = solve_gadget(Technique.of(gadget, self, schedule, limits), part, inputs, device)
         strategy = Strategy(self, solved.sigma, solved.result.strategy.notes)
@@ -142,7 +144,7 @@ def limited_tree(tree: SequenceTree, limit: Limit) -> DepthLimited:
     form = limited_form(base, place, leaves, names, values, pair)
     made = assemble(form)
     return DepthLimited(
-        **{each.name: getattr(made, each.name) for each in fields(SequenceTree)},
+        **{entry.name: getattr(made, entry.name) for entry in fields(SequenceTree)},
         form=form,
         whole=tree,
         limit=limit,
@@ -182,7 +184,7 @@ def _inside(
 
 def _leaf(subgame: SequenceSubgame, pair: Sequence[Continuations]) -> Leaf:
     """The continuations, restricted to one subgame."""
-    places, probs = subgame.places, [each.probs for each in pair]
+    places, probs = subgame.places, [continuations.probs for continuations in pair]
     return Leaf(subgame, both(lambda p: np.stack([restrict(x, places[p]) for x in probs[p]])))
 
 
@@ -204,27 +206,29 @@ def _names(leaves: Sequence[Leaf]) -> Names:
 
 def paid(limit: Limit, leaf: Leaf) -> LeafValues:
     """The values at a leaf, with continuations weakened and penalised (2018, Sec. 4)."""
-    found = (limit.values or exact)(leaf)
+    leaf_values = (limit.values or exact)(leaf)
     shape = (len(leaf.first), len(leaf.sigma[0]), len(leaf.sigma[1]))
-    if found.value.shape != shape or not np.all(np.isfinite(found.value)):
+    if leaf_values.value.shape != shape or not np.all(np.isfinite(leaf_values.value)):
         raise SubgameError(
             f"The values at '{leaf.subgame.name}' are not {shape[0]} x {shape[1]} x {shape[2]} "
             "numbers, one per history and pair of continuations."
         )
     penalty = limit.penalty
     fee = np.array(
-        [penalty(each) for each in leaf.states()] if callable(penalty) else penalty or 0.0
+        [penalty(state) for state in leaf.states()] if callable(penalty) else penalty or 0.0
     )
     if not (np.all(np.isfinite(fee)) and fee.min() >= 0):
         raise SubgameError(f"A penalty must be a number of at least 0, not {fee.min()}.")
     less = np.zeros(shape)  # what player 0's payoff is changed by
     for p in (0, 1):
         sign = 1.0 if p == 0 else -1.0
-        values = sign * (found.value[:, :, 0] if p == 0 else found.value[:, 0, :])  # [h, k]
+        values = sign * (
+            leaf_values.value[:, :, 0] if p == 0 else leaf_values.value[:, 0, :]
+        )  # [h, k]
         down = _excess(limit, leaf, values, p) if limit.weaken else np.zeros_like(values)
         down[:, 1:] += fee.reshape(-1, 1)
         less -= sign * (down[:, :, None] if p == 0 else down[:, None, :])
-    return LeafValues(found.value + less, found.error)
+    return LeafValues(leaf_values.value + less, leaf_values.error)
 
 
 def _excess(limit: Limit, leaf: Leaf, values: Floats, p: int) -> Floats:

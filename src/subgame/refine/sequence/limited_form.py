@@ -56,7 +56,7 @@ def limited_form(
     for p in (0, 1):
         side, old = _trunk(base.players[p], ~below[h.tables[p].first], renumber)
         where = [old[h.sequence[p][top]] for top in tops]  # [leaf][h] the player's, at the limit
-        chosen = [each[p] for each in names]
+        chosen = [name[p] for name in names]
         at_limit = zip(leaves, chosen, where, at_node, strict=True)
         side, at = _choices(side, p, at_limit, pair[p].names)
         players.append(side)
@@ -71,8 +71,8 @@ def limited_form(
             base.entries.value[ends],
         )
     ]
-    for leaf, found, node, *at in zip(leaves, values, at_node, *landed, strict=True):
-        entries.append(_paid(leaf, found.value, at, node))
+    for leaf, leaf_values, node, *at in zip(leaves, values, at_node, *landed, strict=True):
+        entries.append(_paid(leaf, leaf_values.value, at, node))
     parent = base.node_parent[nodes]
     return Form(
         f"{base.game} · depth limit",
@@ -118,9 +118,9 @@ def _choices(
     names, actions, parents, nodes = [], [], [], []
     landed: list[list[Ints]] = []
     size = int(side.start[-1])
-    for leaf, given, at, node in at_limit:
+    for leaf, choices, at, node in at_limit:
         landed.append([])
-        for s, (options, name) in enumerate(zip(leaf.options[p], given, strict=True)):
+        for s, (options, name) in enumerate(zip(leaf.options[p], choices, strict=True)):
             first = int(np.argmax(leaf.slots[p] == s))  # any history there
             if not name:  # nothing to choose: paid at the sequence itself
                 landed[-1].append(np.array([at[first]], dtype=np.int64))

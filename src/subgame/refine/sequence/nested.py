@@ -118,11 +118,11 @@ class Expansion:
             part = parts.pop()
             self._absorb(part)
             for node, action in self._off_tree(part):
-                if (found := self._answer(node, action, part.depth + 1)) is None:
+                if (answered := self._answer(node, action, part.depth + 1)) is None:
                     continue
-                parts.append(found[0])
-                yield found[1]
-                if found[1].stopped == "interrupted":
+                parts.append(answered[0])
+                yield answered[1]
+                if answered[1].stopped == "interrupted":
                     return
 
     def _absorb(self, part: _Known) -> None:
@@ -138,9 +138,9 @@ class Expansion:
             self.plan[q][part.slots[q]] = plan[:slots]
             embed(plan, where, self.plan[q])
             if q == o and gadget.gifts != "none":
-                found = gifts_of(trunk, gadget)
-                embed(found.size, where, self.gifts.size)
-                embed(found.reach, where, self.gifts.reach)
+                amounts = gifts_of(trunk, gadget)
+                embed(amounts.size, where, self.gifts.size)
+                embed(amounts.reach, where, self.gifts.reach)
         home = self.tree.players[o]
         for name, value in best_response(tree, part.strategy, o).values.items():
             self.cbv[home.index[name]] = value.normalised
@@ -163,13 +163,13 @@ class Expansion:
         """(public state, action) of the opponent's choices that a part leaves out."""
         o = 1 - self.p
         side, home = part.tree.players[o], self.tree.players[o]
-        found = (
+        off_tree = (
             (int(home.node[home.index[name]]), action)
             for name, known in zip(side.names, side.actions, strict=True)
             for action in home.actions[home.index[name]]
             if action not in known
         )
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(off_tree))
 
     def _answer(self, node: int, action: str, depth: int) -> tuple[_Known, Answer] | None:
         """Solve what follows an off-tree action; None where we never come or never act again."""
@@ -183,16 +183,16 @@ class Expansion:
         if not after.tree.players[p].names or not (inputs.weight > 0).any():
             return None
         if self.method == "inexpensive":
-            found = solve_gadget(self.how, after, inputs, self.device)
-            sigma, theirs = found.sigma, np.ones(len(infosets))
+            solved = solve_gadget(self.how, after, inputs, self.device)
+            sigma, theirs = solved.sigma, np.ones(len(infosets))
         else:
             names = [home.names[i] for i in infosets]
             wider = Widened(self.rules, {(o, name): (action,) for name in names})
             whole = self._cut(wider, before, name)
             index = [home.index[slot] for slot in whole.tree.players[o].slots]
             wider_inputs = self._inputs(whole, self.cbv[index])
-            found = solve_gadget(self.how, whole, wider_inputs, self.device)
-            strategy = Strategy(whole.tree, found.sigma)
+            solved = solve_gadget(self.how, whole, wider_inputs, self.device)
+            strategy = Strategy(whole.tree, solved.sigma)
             rows = [strategy.row(o, whole.tree.players[o].index[name]) for name in names]
             theirs = np.array([row[action] for row in rows])
             theirs *= self.plan[o][home.plex.parent[infosets]]
@@ -210,8 +210,8 @@ class Expansion:
             weight=inputs.weight,
             cbv=inputs.cbv,
             values=left(engine(tree, device=self.device), sigma, inputs),
-            iterations=found.result.iterations,
-            stopped=found.result.stopped,
+            iterations=solved.result.iterations,
+            stopped=solved.result.stopped,
         )
 
     def _inputs(self, subgame: SequenceSubgame, cbv: Floats) -> GadgetInputs:
@@ -220,13 +220,13 @@ class Expansion:
         ours = self.plan[self.p][subgame.sequence[self.p]]
         theirs = self.plan[o][subgame.sequence[o]]
         weight = subgame.weight(o, ours)
-        given = self.gifts.to(self.tree.players[o], subgame.sequence[o], weight, how.gadget)
+        gift = self.gifts.to(self.tree.players[o], subgame.sequence[o], weight, how.gadget)
         return GadgetInputs(
             opponent=o,
             our_reach=ours,
             opponent_reach=theirs,
             weight=weight,
-            alternative=cbv + given,
+            alternative=cbv + gift,
             cbv=cbv,
         ).reached()
 

@@ -42,19 +42,19 @@ def after_every_action(tree: PublicTree, player: int) -> list[list[str]]:
     tree = sequence_tree(tree)
     h = tree.walked
     count = np.zeros(len(h), dtype=np.int64)
-    found: dict[int, dict[str, None]] = {}
+    actions: dict[int, dict[str, None]] = {}
     for at, above in enumerate(h.parent[1:].tolist(), 1):
         acted = h.player[above] == player
         count[at] = count[above] + acted
         if acted and h.player[at] != TERMINAL:
-            found.setdefault(int(count[at]), {})[tree.node_names[int(h.node[at])]] = None
-    return [list(found[n]) for n in sorted(found)]
+            actions.setdefault(int(count[at]), {})[tree.node_names[int(h.node[at])]] = None
+    return [list(actions[n]) for n in sorted(actions)]
 
 
 def play_histories(tree: SequenceTree, play: Play) -> Played:
     """What `play_limited` plays on a sequence tree; solved by linear program unless told."""
-    given = after_every_action(tree, 1 - play.player) if play.at is None else play.at
-    frontiers = [sequence_subgames(tree, each) for each in given]
+    limits = after_every_action(tree, 1 - play.player) if play.at is None else play.at
+    frontiers = [sequence_subgames(tree, frontier) for frontier in limits]
     if not frontiers:
         raise SubgameError(
             "The list of frontiers is empty; give at least one frontier, such as 'after round 1'."
@@ -104,8 +104,10 @@ class _Here:
         limit = Limit(self.current, leaves, self.p, offered, within=within, values=play.values)
         limited = limited_tree(self.tree, limit)
         gadget = None if within is None else play.gadget
-        _, found = limited.solved(gadget, self.how.schedule, play.limits, alternative, play.device)
-        self._keep(found.probs[self.p])
+        _, strategy = limited.solved(
+            gadget, self.how.schedule, play.limits, alternative, play.device
+        )
+        self._keep(strategy.probs[self.p])
         return list(self._carried(limited))
 
     def _keep(self, ours: Floats) -> None:
@@ -117,9 +119,9 @@ class _Here:
         """[s] what the opponent can get in each subgame at a limit by the best continuation."""
         p, o, located = self.p, 1 - self.p, self.tree.located
         plan = engine(self.tree).plan(p, self.current.probs[p])
-        for leaf, found in zip(limited.leaves, limited.values, strict=True):
+        for leaf, values in zip(limited.leaves, limited.values, strict=True):
             weight = leaf.chance * plan[located[p][leaf.subgame.top]]  # [h]
-            theirs = -found.value[:, 0, :] if p == 0 else found.value[:, :, 0]  # [h, k]
+            theirs = -values.value[:, 0, :] if p == 0 else values.value[:, :, 0]  # [h, k]
             slot, size = leaf.slots[o], len(leaf.subgame.tree.players[o].slots)
             paid = np.zeros((size, theirs.shape[1]))
             np.add.at(paid, slot, weight[:, None] * theirs)
@@ -132,7 +134,7 @@ class _Here:
             return  # we do not act any more
         trunk = Trunk(self.current, o, device=self.play.device)
         inputs, _ = trunk.inputs(subgame, self.play.gadget, alternative)
-        found = solve_gadget(self.how, subgame, inputs, self.play.device)
+        solved = solve_gadget(self.how, subgame, inputs, self.play.device)
         ours = np.array(self.current.probs[p])
-        subgame.embed(p, found.sigma[p], ours)
+        subgame.embed(p, solved.sigma[p], ours)
         self._keep(ours)

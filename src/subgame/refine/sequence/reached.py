@@ -41,10 +41,10 @@ class ReachedHistories(Reached):
 
     @cached_property
     def player(self) -> int:
-        found = {state.current_player() for state in self.states}
-        if len(found) != 1:
+        players = {state.current_player() for state in self.states}
+        if len(players) != 1:
             raise SubgameError(f"In {self.game} it is not known to both players who acts.")
-        return found.pop()
+        return players.pop()
 
     @property
     def acts(self) -> bool:
@@ -128,12 +128,12 @@ class ReachedHistories(Reached):
         return list({name: 0 for state in self.states for name, _ in state.chance_outcomes()})
 
     def _first_values(self, followed: Followed, *, best: bool) -> Floats:
-        found, cells = (
+        values, cells = (
             self._response(followed, self.player, best=best),
             self.cells(self.subgame.tree),
         )
-        assert found.sequences is not None
-        return found.sequences[cells]
+        assert values.sequences is not None
+        return values.sequences[cells]
 
     def fitting(self, p: int, s: int) -> Floats:
         out, mine = np.zeros(len(self.keys[1 - p])), self.at[p] == s
@@ -144,8 +144,8 @@ class ReachedHistories(Reached):
         out = np.zeros(len(self.keys[1 - p]))
         for h in np.flatnonzero(self.at[p] == s).tolist():
             out[self.at[1 - p][h]] += self.chance[h] * _checked_down(self.states[h], p)
-        found: Floats = normalise(out, self.fitting(p, s))
-        return found
+        payoffs: Floats = normalise(out, self.fitting(p, s))
+        return payoffs
 
 
 def _checked_down(state: State, p: int) -> float:
@@ -162,18 +162,18 @@ def _checked_down(state: State, p: int) -> float:
 
 def _gathered(game: Game, tops: Sequence[tuple[State, float, tuple[int, int]]]) -> ReachedHistories:
     """Histories by infoset; what is dealt in secret follows at once."""
-    waiting, found = list(reversed(tops)), []
+    waiting, histories = list(reversed(tops)), []
     while waiting:
         state, chance, slots = waiting.pop()
         dealt = state.chance_outcomes() if state.current_player() == CHANCE else ()
         if dealt and not state.is_public(dealt[0][0]):
             waiting += [(state.child(name), chance * share, slots) for name, share in dealt]
         else:
-            found.append((state, chance, slots))
+            histories.append((state, chance, slots))
     keys: tuple[dict[str, int], dict[str, int]] = ({}, {})
     above: tuple[list[int], list[int]] = ([], [])
     at: tuple[list[int], list[int]] = ([], [])
-    for state, _, slots in found:
+    for state, _, slots in histories:
         if state.current_player() >= 0 and not state.is_public(state.legal_actions()[0]):
             raise SubgameError(
                 f"{game} does not say which moves both players see (State.is_public), so that "
@@ -190,8 +190,8 @@ def _gathered(game: Game, tops: Sequence[tuple[State, float, tuple[int, int]]]) 
     ones = (np.ones(len(keys[0])), np.ones(len(keys[1])))
     return ReachedHistories(
         game=game,
-        states=tuple(state for state, *_ in found),
-        chance=np.array([chance for _, chance, _ in found]),
+        states=tuple(state for state, *_ in histories),
+        chance=np.array([chance for _, chance, _ in histories]),
         keys=(tuple(keys[0]), tuple(keys[1])),
         at=(np.array(at[0]), np.array(at[1])),
         reach=ones,

@@ -56,8 +56,8 @@ class SequenceSubgame(Subgame):
         return out
 
     def gifts(self, trunk: Trunk, gadget: Gadget, weight: Floats) -> Floats:
-        o, found = trunk.opponent, trunk.gifts(gadget, gifts_of)
-        return found.to(self.whole.players[o], self.sequence[o], weight, gadget)
+        o, amounts = trunk.opponent, trunk.gifts(gadget, gifts_of)
+        return amounts.to(self.whole.players[o], self.sequence[o], weight, gadget)
 
     def shown(self, strategy: Strategy, p: int) -> dict[str, dict[str, float]]:
         number, other = self.whole.players[p].index, self.whole.players[1 - p].index
@@ -115,10 +115,10 @@ def _nodes(tree: SequenceTree, at: str | int | Iterable[str | int]) -> NDArray[n
     if not isinstance(at, str | Iterable):
         raise SubgameError(f"A frontier must be a name, a number or a function, not {at!r}.")
     if not isinstance(at, str):
-        found = [_nodes(tree, one) for one in at]
-        if not found:
+        parts = [_nodes(tree, one) for one in at]
+        if not parts:
             raise SubgameError("The frontier is empty: name at least one public state.")
-        return np.unique(np.concatenate(found))
+        return np.unique(np.concatenate(parts))
     named = [n for n, name in enumerate(tree.node_names) if name == at]
     if named:
         return np.array(named)
@@ -242,13 +242,13 @@ def _closed_cut(tree: SequenceTree, at: Callable[[State], bool]) -> SequenceSubg
 def sequence_subgames(tree: PublicTree, at: At | Sequence[Subgame]) -> list[SequenceSubgame]:
     """The subgames at a frontier of a sequence tree."""
     whole = sequence_tree(tree)
-    if isinstance(at, Sequence) and at and all(isinstance(each, Subgame) for each in at):
-        found = cut_already(tree, [each for each in at if isinstance(each, Subgame)])
+    if isinstance(at, Sequence) and at and all(isinstance(place, Subgame) for place in at):
+        subgames = cut_already(tree, [place for place in at if isinstance(place, Subgame)])
     else:
-        found = list(cut_sequence_tree(whole, cast(At, at)))
-    if any(each.overlaps for each in found):
+        subgames = list(cut_sequence_tree(whole, cast(At, at)))
+    if any(subgame.overlaps for subgame in subgames):
         raise SubgameError("Subgames cut by knowledge overlap; only refine solves them.")
-    out = [each for each in found if isinstance(each, SequenceSubgame)]
-    if len(out) < len(found):
+    out = [subgame for subgame in subgames if isinstance(subgame, SequenceSubgame)]
+    if len(out) < len(subgames):
         raise SubgameError(f"{tree!r} is not a sequence tree; this needs its histories.")
     return out

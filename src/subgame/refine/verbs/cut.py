@@ -52,8 +52,8 @@ def _no_knowledge(tree: PublicTree) -> list[Subgame]:
 
 def subgames_at(tree: PublicTree, at: At | Sequence[Subgame]) -> list[Subgame]:
     """The subgames at a frontier, or those that were cut already."""
-    if isinstance(at, Sequence) and at and all(isinstance(each, Subgame) for each in at):
-        return cut_already(tree, [each for each in at if isinstance(each, Subgame)])
+    if isinstance(at, Sequence) and at and all(isinstance(place, Subgame) for place in at):
+        return cut_already(tree, [place for place in at if isinstance(place, Subgame)])
     return cut(tree, cast(At, at))
 
 

@@ -75,7 +75,9 @@ def cfr_d(
     """
     check_count("iterations", iterations)
     check_count("subgame_iterations", subgame_iterations)
-    plan, inner = (CFR() if each is None else parse(each) for each in (schedule, subgame_schedule))
+    plan, inner = (
+        CFR() if variant is None else parse(variant) for variant in (schedule, subgame_schedule)
+    )
     tell, show = progress or (lambda t, of: None), watch or (lambda t, result: None)
     how = CfrD(at, iterations, subgame_iterations, plan, inner, keep_subgames, device, tell, show)
     if isinstance(game, Game):

@@ -150,8 +150,8 @@ def solve_limited(
     check_options(solve_limited, stop)
     gadget = None if technique is None else technique_named(technique)
     limits = made_of(Limits, stop)
-    found, strategy = limited.solved(gadget, schedule, limits, alternatives, device)
-    return LimitedSolution(limited, found, strategy)
+    result, strategy = limited.solved(gadget, schedule, limits, alternatives, device)
+    return LimitedSolution(limited, result, strategy)
 
 
 @whole_solves()
@@ -265,8 +265,10 @@ def play_limited(
         raise SubgameError(f"A player is 0 or 1, not {player}.")
     gadget, limits = technique_named(technique), Limits(iterations)
     play = Play(blueprint, at, player, continuations, gadget, schedule, limits, values, device)
-    found, solved = by_kind(
+    strategy, solved = by_kind(
         tree, partial(play_histories, play=play), partial(play_ranges, play=play)
     )
-    before, after = (exploitability(tree, each, device=device) for each in (blueprint, found))
-    return LimitedPlay(found, player, solved, before, after, time.perf_counter() - began)
+    before, after = (
+        exploitability(tree, strategy, device=device) for strategy in (blueprint, strategy)
+    )
+    return LimitedPlay(strategy, player, solved, before, after, time.perf_counter() - began)

@@ -58,7 +58,7 @@ class Part:
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """What `COLUMNS` names, for every root infoset."""
         numbers = self.weight, self.cbv, self.gifts, self.alternatives, self.values, self.margins
-        for name, *row in zip(self.infosets, *(each.tolist() for each in numbers), strict=True):
+        for name, *row in zip(self.infosets, *(column.tolist() for column in numbers), strict=True):
             yield self.subgame.name, self.player, name, *row
 
     @property
@@ -75,8 +75,8 @@ class Part:
         and by the most that the opponent can reach it with: one, or the range. Gifts are no gain
         where the technique gives them back safely.
         """
-        given = self.gifts if self.technique.returns_gifts else 0.0
-        return self._total(np.maximum(self.values - self.cbv - given, 0))
+        amounts = self.gifts if self.technique.returns_gifts else 0.0
+        return self._total(np.maximum(self.values - self.cbv - amounts, 0))
 
     @property
     def rounding(self) -> float:
@@ -323,24 +323,24 @@ def _is_doubtful(part: Part) -> bool:
     return part.subgame.overlaps or part.bound > part.rounding
 
 
-def _pick(given: Any, subgame: Subgame, what: str, o: int, jobs: list[Any]) -> Floats | None:
+def _pick(vectors: Any, subgame: Subgame, what: str, o: int, jobs: list[Any]) -> Floats | None:
     """The user's vector for one subgame, from whatever shape it was given in."""
-    if given is None:
+    if vectors is None:
         return None
-    if np.isscalar(given) and not isinstance(given, str):
-        return vector(subgame, o, np.full(len(subgame.tree.players[o].slots), given), what)
+    if np.isscalar(vectors) and not isinstance(vectors, str):
+        return vector(subgame, o, np.full(len(subgame.tree.players[o].slots), vectors), what)
     names = {job[0].name for job in jobs}
-    if isinstance(given, Mapping) and subgame.name in given:
-        for name in given:
+    if isinstance(vectors, Mapping) and subgame.name in vectors:
+        for name in vectors:
             if name not in names:
                 raise did_you_mean("subgame", str(name), names)
-        given = given[subgame.name]
+        vectors = vectors[subgame.name]
     elif len(names) > 1:
         raise SubgameError(
             f"There are several subgames: give the {what} as a mapping from subgame to numbers; "
             f"'{subgame.name}' is missing."
         )
-    return vector(subgame, o, given, what)
+    return vector(subgame, o, vectors, what)
 
 
 def _refine_one(
