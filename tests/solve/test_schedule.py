@@ -223,6 +223,6 @@ def test_asymmetric_prediction_is_for_sequence_trees() -> None:
         sg.solve(river, "sapcfr+", iterations=2)
     with pytest.raises(sg.SubgameError, match="from 0 to 1"):
         sg.solve(tree, "sapcfr+(prediction=2)", iterations=2)
+    rough, how = sg.Strategy.uniform(tree), {"schedule": "sapcfr+", "technique": "distributional"}
     with pytest.raises(sg.SubgameError, match="without a gadget"):
-        rough, how = sg.Strategy.uniform(tree), {"schedule": "sapcfr+", "iterations": 2}
-        sg.refine(tree, rough, at="after round 1", technique="distributional", **how)  # type: ignore[arg-type]
+        sg.refine(tree, rough, at="after round 1", iterations=2, **how)  # type: ignore[arg-type]

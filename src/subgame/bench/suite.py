@@ -356,7 +356,7 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
     figure = Figure(figsize=(14, 4.5 + 2.2 * lines), layout="constrained")
     grid = figure.add_gridspec(lines + 2, columns)
     top = figure.add_subplot(grid[:2, :])
-    style = {
+    style: dict[str, dict[str, Any]] = {
         line["technique"]: {"color": f"C{k % 10}", "marker": "os^Dv"[k // 3 % 5]}
         for k, line in enumerate(result["summary"])
     }
