@@ -1,4 +1,4 @@
-"""Grades of a person's decisions beside the values of a best response by the linear program."""
+"""Grades of a person's decisions beside values by hand, in the clairvoyance game."""
 
 from __future__ import annotations
 
