@@ -54,6 +54,7 @@ class Rule:
     beta: float
     gamma: float
     predictive: bool = False
+    prediction: float = 1.0
     alternating: bool = True
     later: tuple[float, float] | None = None
     """Alpha and beta from iteration `ramp` on; until then they change linearly."""
@@ -81,6 +82,7 @@ RULES = {
     "dcfr": Rule(1.5, 0, 2),
     "pcfr+": Rule(math.inf, -math.inf, 2, predictive=True),
     "pdcfr+": Rule(2.3, -math.inf, 5, predictive=True),
+    "sapcfr+": Rule(math.inf, -math.inf, 2, predictive=True, prediction=1 / 3),
 }
 
 MORE_RULES = {
@@ -313,7 +315,7 @@ class Oracle:
         - S_t(I, a) = ((t-1)/t)^gamma S_{t-1}(I, a) + pi_i(I) sigma_t(I, a), the average strategy
           before it is normalised (gamma = inf: the last iterate);
         - sigma_{t+1} proportional to max(Q, 0), uniform where that is 0 everywhere. Q is R_t, or
-          when predictive d R_t + r_t with the d that iteration t + 1 will apply to R_t.
+          when predictive d R_t + prediction r_t with the d that iteration t + 1 applies to R_t.
 
         Alternating: player 0 moves on to sigma_{t+1} first and player 1 answers that; otherwise
         both answer sigma_t. With a responder (CFR-BR) sigma_t of that player is a best response to
@@ -370,7 +372,7 @@ class Oracle:
                 total[a] = ((t - 1) / t) ** rule.gamma * total[a] + reach[infoset] * now[a]
                 basis[a] = old[a]
                 if rule.predictive:
-                    basis[a] = rule.discount(t + 1, old[a]) * old[a] + instant
+                    basis[a] = rule.discount(t + 1, old[a]) * old[a] + rule.prediction * instant
             after[infoset] = _normalised({a: max(basis[a], 0.0) for a in actions})
         return after
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Frozen:
     """A frozen dataclass whose copies and pickles have its fields, and not what it has cached."""
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {each.name: getattr(self, each.name) for each in fields(self)}

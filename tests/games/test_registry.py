@@ -51,7 +51,7 @@ def test_parameters_by_keyword() -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ("leducc", r"There is no game called 'leducc'; did you mean 'leduc'\? Known: coin-toss,"),
+        ("leducc", r"There is no game called 'leducc'; did you mean 'leduc'\? Known: battleship"),
         ("tic-tac-toe-9000", r"There is no game called 'tic-tac-toe-9000'"),
         ("liars-dice(dices=2)", r"'liars-dice' has no parameter 'dices'; it takes dice=1, faces=6"),
         ("kuhn(cards=4)", r"'kuhn' has no parameter 'cards'; it takes no parameters"),

@@ -69,7 +69,7 @@ ENGINES = ("explicit, cpu", "explicit, torch", "ranges, cpu", "ranges, torch", "
 
 
 def test_every_schedule_is_compared() -> None:
-    assert {parse(each).name for each in SCHEDULES} == NAMED.keys() - {"mccfr"}
+    assert {parse(each).name for each in SCHEDULES} == NAMED.keys() - {"mccfr", "sapcfr+"}
 
 
 CASES = [

@@ -3,57 +3,30 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 pytest.importorskip("fastapi", reason="FastAPI is not installed (the extra 'web')")
 pytest.importorskip("playwright", reason="Playwright is not installed (the extra 'dev')")
 
-from chromium import DESKTOP, FOUND, PHONE, chromium, listen
-from playwright.sync_api import Browser, Locator, Page, Route, ViewportSize, expect
-from serving import listening
+from browsing import Site, address, check, says, served, tab, without_errors
+from chromium import DESKTOP, FOUND, PHONE
+from playwright.sync_api import Page, Route, expect
 
 from subgame.memory import parse_bytes
-from subgame.play import Always
 
 pytestmark = pytest.mark.skipif(FOUND is None, reason="Chromium is not installed")
-AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
-FAULTS = """() => axe.run(document, {resultTypes: ['violations'],
-  runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']})
-  .then(found => found.violations.map(v => v.id + ': ' +
-    v.nodes.slice(0, 3).map(n => n.html.slice(0, 120) + n.failureSummary).join('; ')))"""
 SHADES = """grid => grid.getContext('2d').getImageData(0, 0, grid.width, grid.height).data
   .reduce((sum, value, k) => (sum * 31 + value * (k % 7)) % 1000003, 7)"""
 """A number for what a grid shows."""
 
 
-class Site(NamedTuple):
-    """A browser, and the address of the server."""
-
-    browser: Browser
-    home: str
-
-    @contextmanager
-    def page(self, size: ViewportSize, *, phone: bool = False) -> Iterator[tuple[Page, list[str]]]:
-        """A page in a window of a size, and what went wrong in it."""
-        context = self.browser.new_context(
-            base_url=self.home, viewport=size, is_mobile=phone, reduced_motion="reduce"
-        )
-        page = context.new_page()
-        yield page, listen(page)
-        context.close()
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    data = tmp_path_factory.mktemp("data")
-    with listening(data, workers=1) as home, chromium() as browser:
-        yield Site(browser, home)
+    with served(tmp_path_factory.mktemp("data")) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
@@ -64,46 +37,14 @@ def desktop(site: Site) -> Iterator[tuple[Page, list[str]]]:
 
 @pytest.fixture
 def page(desktop: tuple[Page, list[str]]) -> Iterator[Page]:
-    """One page for all tests. No script may fail in it, and nothing may be refused."""
-    page, errors = desktop
-    page.set_viewport_size(DESKTOP)
-    yield page
-    assert errors == []
+    with without_errors(desktop) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")
 def phone(site: Site) -> Iterator[tuple[Page, list[str]]]:
     with site.page(PHONE, phone=True) as opened:
         yield opened
-
-
-def check(page: Page) -> None:
-    """Nothing is wider than the window, and axe-core finds no fault (contrast is one)."""
-    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-    if not page.evaluate("!!window.axe"):
-        page.evaluate(AXE)
-    found = page.evaluate(FAULTS)
-    assert not found, "\n".join(found)
-
-
-def says(page: Page, text: str) -> None:
-    """Wait until a text can be read."""
-    expect(page.get_by_text(text).first).to_be_visible()
-
-
-def tab(page: Page, to: Locator) -> None:
-    """Press the tabulator until something has the focus."""
-    to.wait_for()
-    for _ in range(100):
-        if to.evaluate("each => each === document.activeElement"):
-            return
-        page.keyboard.press("Tab")
-    raise AssertionError(f"{to} is not reached by the tabulator")
-
-
-def address(page: Page, part: str) -> None:
-    """Wait until the address has a part."""
-    expect(page).to_have_url(re.compile(re.escape(part)))
 
 
 def test_coin_toss_is_stepped_through_by_keys(page: Page) -> None:
@@ -384,6 +325,15 @@ def test_a_decision_fits_the_window_and_a_file_is_opened_by_its_path(
         assert box["y"] < 340
         assert box["y"] + box["height"] <= high
         assert page.locator(".explorer").evaluate("each => each.clientWidth") > 0.85 * wide
+    page.locator("summary", has_text="Made hands and draws").click()
+    page.get_by_role("button", name="top pair", exact=True).click()  # a queen on Qs Jh 2h 8d 3c
+    address(page, "made=top+pair")
+    hands = page.locator(".combos tbody tr")
+    expect(hands.first).to_be_visible()
+    for hand in hands.all():
+        names = [card.get_attribute("aria-label") for card in hand.locator(".card").all()]
+        assert [name for name in names if "queen" in (name or "")]
+    check(page)
     with page.expect_download() as saved:
         page.get_by_text("Save to a file").click()
     kept = tmp_path / "my river.safetensors"
@@ -414,77 +364,6 @@ def test_a_solve_that_its_time_ended_says_so(page: Page) -> None:
     says(page, "in 32 bits")
     page.get_by_role("button", name="Solve", exact=True).click()
     expect(page.locator(".result-head .badge.done")).to_have_text("out of time")
-
-
-def test_a_hand_is_played_by_keys_alone(page: Page) -> None:
-    page.goto("/play?game=kuhn&opponent=call")
-    tab(page, page.get_by_role("button", name="Sit down"))
-    page.keyboard.press("Enter")
-    address(page, "/play/")
-    over, turn = page.locator(".outcome"), page.locator(".actions button:enabled").first
-    for _ in range(4):
-        expect(over.or_(turn)).to_be_visible()
-        if over.is_visible():
-            break
-        page.keyboard.press("2")
-    says(page, "What call had in mind")
-    says(page, "in 1 hand")
-    check(page)
-    page.reload()
-    says(page, "What call had in mind")
-
-
-def test_keys_of_holdem_keep_their_meaning_and_all_in_asks_once(page: Page) -> None:
-    page.goto("/play")
-    expect(page.locator("input[name=opponent]:checked")).to_have_value("limited")
-    page.locator("input[value=call]").check()
-    page.get_by_role("button", name="Sit down").click()
-    address(page, "/play/")
-    turn, seen = page.locator(".actions button:enabled").first, page.locator(".line")
-    turn.wait_for()
-    expect(page.locator(".player.you .card:not(.back)")).to_have_count(2)
-    page.keyboard.press("1")  # the least share of the pot that is a raise
-    expect(seen).to_contain_text("You: bet")
-    for street in ("3", "4", "5"):
-        expect(page.locator(".middle .card:not(.empty)")).to_have_count(int(street))
-        turn.wait_for()
-        expect(page.locator(".actions button").first).to_contain_text("check")
-        if street != "5":
-            page.keyboard.press("c")
-    page.keyboard.press("r")
-    page.keyboard.type("50%")
-    expect(page.locator("#bet")).to_have_value("50%")
-    page.locator("h1").click()
-    page.keyboard.press("a")
-    says(page, "are you sure?")
-    expect(page.locator(".outcome")).to_have_count(0)
-    page.keyboard.press("a")
-    page.locator(".outcome").wait_for()
-    expect(seen).to_contain_text("all-in")
-    check(page)
-
-
-def test_own_cards_are_seen_while_the_opponent_thinks_first(
-    page: Page, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked, go_on = threading.Event(), threading.Event()
-    old = Always.act
-
-    def slow(agent: Always, infoset: str, legal: Sequence[str]) -> str:
-        asked.set()
-        assert go_on.wait(600)
-        return old(agent, infoset, legal)
-
-    monkeypatch.setattr(Always, "act", slow)
-    try:
-        page.goto("/play?game=hunl&opponent=call")
-        page.get_by_role("button", name="Sit down").click()
-        assert asked.wait(600)
-        says(page, "call thinks")
-        expect(page.locator(".player.you .card:not(.back)")).to_have_count(2)
-        expect(page.locator(".player.foe .card.back")).to_have_count(2)
-    finally:
-        go_on.set()
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def test_first_ten_iterations(name: str, rule: str) -> None:
             if RULES[rule].predictive:
                 discount = np.array([RULES[rule].discount(t, r) for r in before[p]])
                 assert kept.instant is not None
-                kept.instant[:] = now - discount * before[p]
+                kept.instant[:] = RULES[rule].prediction * (now - discount * before[p])
             kept.regret[:] = before[p] = now
         ahead = run.engine.rates(run.schedule.discounts(t + 1, 1), t + 1)[0]
         for p in (0, 1):

@@ -53,6 +53,7 @@ def test_the_named_schedules() -> None:
         "hs-dcfr": (1.1, 0, 4, False, True),
         "pcfr+": (inf, -inf, 2, True, True),
         "pdcfr+": (2.3, -inf, 5, True, True),
+        "sapcfr+": (inf, -inf, 2, True, True),
         "cfr-br": (inf, -inf, 1, False, True),
         "mccfr": (inf, inf, 0, False, True),
     }
@@ -207,3 +208,21 @@ def test_discounts_are_the_same_however_they_are_asked_for(name: str) -> None:
         np.testing.assert_array_equal(part, whole[first - 1 : first - 1 + count])
         part[:] = -1  # theirs to change
     np.testing.assert_array_equal(plan.discounts(1, 256), whole[:256])
+
+
+def test_asymmetric_prediction_is_for_sequence_trees() -> None:
+    """A prediction of 1 is PCFR+; elsewhere others are refused."""
+    tree = sg.compile(sg.games.load("leduc"))
+    one = sg.solve(tree, "sapcfr+(prediction=1)", iterations=30)
+    two = sg.solve(tree, "pcfr+", iterations=30)
+    assert one.exploitability == pytest.approx(two.exploitability, abs=1e-12)
+    river = sg.compile(
+        sg.holdem.endgame("QsJh2h8d3c", pot=10, stacks=10, ranges=("AA", "KK"), bets="a")
+    )
+    with pytest.raises(sg.SubgameError, match="needs a sequence tree"):
+        sg.solve(river, "sapcfr+", iterations=2)
+    with pytest.raises(sg.SubgameError, match="from 0 to 1"):
+        sg.solve(tree, "sapcfr+(prediction=2)", iterations=2)
+    rough, how = sg.Strategy.uniform(tree), {"schedule": "sapcfr+", "technique": "distributional"}
+    with pytest.raises(sg.SubgameError, match="without a gadget"):
+        sg.refine(tree, rough, at="after round 1", iterations=2, **how)  # type: ignore[arg-type]

@@ -27,7 +27,7 @@ from subgame.tree.files import read_tensors
 
 matplotlib.use("Agg")
 
-EXACT = ["cfr", "cfr+", "lcfr", "dcfr", "hs-dcfr", "pcfr+", "pdcfr+", "cfr-br"]
+EXACT = ["cfr", "cfr+", "lcfr", "dcfr", "hs-dcfr", "pcfr+", "pdcfr+", "sapcfr+", "cfr-br"]
 SAMPLED = ["mccfr(sampling=external)", "mccfr(sampling=chance)", "mccfr(sampling=public)"]
 ODD = [
     "cfr+(average=last)",

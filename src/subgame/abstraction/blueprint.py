@@ -152,9 +152,10 @@ class Blueprint:
 
     # Evaluation --------------------------------------------------------------------------------
     def wins(self, p: int, sigma: Any, opponent: Any = None) -> float:
-        """What `sigma` loses: the opponent's gain by `opponent`, or at best if it is None.
+        """What the opponent of player `p` wins against `sigma`.
 
-        Both are blocks of the whole tree, `sigma` of player `p`.
+        The opponent plays `opponent`, or a best response if that is None. Both are blocks of the
+        whole tree.
         """
         values = self.batch.evaluate(1 - p, opponent, sigma, self.reach[p])
         theirs = self.batch.torch.as_tensor(self.reach[1 - p], device=values.device)

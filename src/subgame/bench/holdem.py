@@ -245,7 +245,7 @@ def _whole_solve(spot: Spot, tree: RangeTree, threads: int, target: float) -> fl
     return _seconds(sg.solve, tree, SCHEDULE, **how)
 
 
-def _seconds(call: Callable[..., object], *args: Any, **options: Any) -> float:
+def _seconds(call: Callable[..., object], *args: object, **options: object) -> float:
     """The seconds that a call takes."""
     began = time.perf_counter()
     call(*args, **options)

@@ -151,7 +151,7 @@ def agents(quick: bool) -> Iterator[Row]:
             yield _row(f"{kind.name}:{technique}", found, "chips", at_most=plain)
 
 
-def _row(what: str, value: float, unit: str, **more: Any) -> Row:
+def _row(what: str, value: float, unit: str, **more: object) -> Row:
     return {"what": what, "value": float(value), "unit": unit, **more}
 
 

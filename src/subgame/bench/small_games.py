@@ -146,7 +146,7 @@ def _jobs(tasks: Iterable[str]) -> list[list[str]]:
     return [*([shared] if shared else []), *([task] for task in tasks if task not in SHARED)]
 
 
-def _row(work: Work, found: dict[str, float | str]) -> dict[str, Any]:
+def _row(work: Work, found: dict[str, float | str]) -> dict[str, object]:
     """A line of the table from all values; a string is the reason why there is no value."""
     values = {who: value if isinstance(value, float) else None for who, value in found.items()}
     ours = values.pop(OURS)

@@ -20,7 +20,7 @@ from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.table import Table
@@ -32,6 +32,9 @@ from subgame.refine.gadgets import Gadget, technique
 from subgame.solve.evaluate import best_response_strategy, expected_value
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeTree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 VERSION = 1
 SCHEDULE = "cfr+"
@@ -342,38 +345,63 @@ def table(result: Mapping[str, Any]) -> Table:
 
 
 def draw(result: Mapping[str, Any], path: Path) -> None:
-    """Exploitability left against CPU time: all tasks together, then each task."""
+    """Exploitability left against CPU time: all tasks together, then each task.
+
+    A line joins the techniques that no other one beats in both.
+    """
     from matplotlib.figure import Figure
 
-    tasks = [task["name"] for task in result["tasks"]]
-    columns, names = 4, [line["technique"] for line in result["summary"]]
+    tasks, columns = [task["name"] for task in result["tasks"]], 4
     lines = math.ceil(len(tasks) / columns)
     figure = Figure(figsize=(14, 4.5 + 2.2 * lines), layout="constrained")
     grid = figure.add_gridspec(lines + 2, columns)
     top = figure.add_subplot(grid[:2, :])
-    color = {name: f"C{k % 10}" for k, name in enumerate(names)}
-    marker = {name: "os^Dv"[k // 3 % 5] for k, name in enumerate(names)}
+    style: dict[str, dict[str, Any]] = {
+        line["technique"]: {"color": f"C{k % 10}", "marker": "os^Dv"[k // 3 % 5]}
+        for k, line in enumerate(result["summary"])
+    }
+    points = {
+        line["technique"]: (line["cpu_seconds"] / line["tasks"], line["left"])
+        for line in result["summary"]
+    }
+    _scatter(top, points, style)
     for line in result["summary"]:
         name = line["technique"]
-        label = f"{name}: rank {line['mean_rank']:.1f}"
-        top.scatter(
-            line["cpu_seconds"], line["left"], label=label, color=color[name], marker=marker[name]
-        )
-    top.set(xscale="log", yscale="log", title="All tasks", xlabel="CPU seconds")
-    top.set_ylabel("exploitability left (geometric mean)")
-    top.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        top.scatter([], [], label=f"{name}: mean rank {line['mean_rank']:.1f}", **style[name])
+    top.set(title="All tasks", xlabel="CPU seconds a task", ylabel="left (geometric mean)")
+    top.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     for k, task in enumerate(tasks):
         ax = figure.add_subplot(grid[2 + k // columns, k % columns])
-        for row in result["rows"]:
-            if row["task"] == task and "after" in row:
-                name = row["technique"]
-                x, y = max(row["cpu_seconds"], 1e-4), ratio(row)
-                ax.scatter(x, y, s=14, color=color[name], marker=marker[name])
-        ax.axhline(1.0, color="gray", linewidth=0.6)
-        ax.set(xscale="log", yscale="log")
+        points = {
+            row["technique"]: (max(row["cpu_seconds"], 1e-4), ratio(row))
+            for row in result["rows"]
+            if row["task"] == task and "after" in row
+        }
+        _scatter(ax, points, style)
         ax.set_title(task, fontsize=8)
-        ax.tick_params(labelsize=6)
     figure.savefig(path)
+
+
+def _scatter(ax: Axes, points: Mapping[str, tuple[float, float]], style: Mapping[str, Any]) -> None:
+    """Techniques as points, on logarithmic axes, and the best of them joined."""
+    from matplotlib.ticker import LogLocator, NullFormatter, PercentFormatter
+
+    for name, (x, y) in points.items():
+        ax.scatter(x, y, s=20, **style[name])
+    best, least = [], math.inf
+    for x, y in sorted(points.values()):
+        if y < least:
+            best.append((x, y))
+            least = y
+    ax.plot(*zip(*best, strict=True), color="gray", linewidth=0.6)
+    ax.axhline(1.0, color="gray", linewidth=0.6, linestyle=":")
+    ax.set(xscale="log", yscale="log")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_minor_formatter(NullFormatter())
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
+    ax.tick_params(labelsize=7)
 
 
 def save(result: Mapping[str, Any], path: Path) -> None:

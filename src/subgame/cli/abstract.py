@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -14,6 +15,9 @@ from subgame.cli.common import emit, load_game, stdout
 from subgame.cli.grouping import grouped
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError
+
+if TYPE_CHECKING:
+    from subgame.abstraction.cards import Abstraction
 
 
 @grouped
@@ -77,18 +81,22 @@ def abstract_command(
     if out is not None:
         made.save(out)
     if json:
-        quality = {name: asdict(each) for name, each in made.quality.items()}
+        quality = {name: asdict(of_street) for name, of_street in made.quality.items()}
         emit({"game": tree.game_name, "quality": quality, "exploitability": lost})
-        return
+    else:
+        _print(made, f"{tree.game_name}, by {features}", lost)
+
+
+def _print(made: Abstraction, title: str, lost: float | None) -> None:
     names = ["street", "hands", "buckets", "distance", "smallest", "largest"]
     from subgame.cli.console import number_text, table
 
     shown = table(*names, numbers=names[1:])
-    for name, each in made.quality.items():
-        sizes = (number_text(each.distance), number_text(each.smallest), number_text(each.largest))
-        shown.add_row(name, f"{each.points:,}", f"{each.used:,}", *sizes)
+    for name, q in made.quality.items():
+        sizes = (number_text(q.distance), number_text(q.smallest), number_text(q.largest))
+        shown.add_row(name, f"{q.points:,}", f"{q.used:,}", *sizes)
     console = stdout()
-    console.print(Text(f"{tree.game_name}, by {features}", style="bold"))
+    console.print(Text(title, style="bold"))
     console.print(shown, end="")
     console.print(Text("  Distance: of a hand's features from its bucket's centre, mean.", "dim"))
     console.print(Text("  Smallest and largest bucket: in units of the mean one.", "dim"))

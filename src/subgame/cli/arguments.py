@@ -56,7 +56,7 @@ def _games() -> list[str]:
     return games.names()
 
 
-def game_argument(help: str) -> Any:
+def game_argument(help: str) -> object:
     """The argument GAME of a command."""
     complete = completing(_games)
     return typer.Argument(metavar="GAME", help=help, show_default=False, autocompletion=complete)

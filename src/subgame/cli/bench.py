@@ -88,7 +88,7 @@ def bench_command(
         stdout().print(module.table(found))
 
 
-def _made_by(what: str, only: str | None, quick: bool) -> dict[str, Any]:
+def _made_by(what: str, only: str | None, quick: bool) -> dict[str, object]:
     """The command, commit, date and machine that made the figures."""
     from subgame.bench.small_games import VERSIONS
     from subgame.papers.report import commit, machine

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,54 @@ if TYPE_CHECKING:
     from subgame.blueprints.stored import StoredBlueprint
 
 
+@dataclass(frozen=True)
+class Training:
+    """How long it takes, and where it is kept."""
+
+    hours: float | None = opt(None, "H", "Train for H hours; replaces the recipe's limit.")
+    iterations: int | None = opt(None, "N", "Train for N iterations; replaces the recipe's limit.")
+    out: Path | None = opt(
+        None, "FILE", "Save the blueprint; FILE ends in .safetensors.", "NAME.safetensors"
+    )
+    minutes: float = opt(10.0, "M", "Minutes between checkpoints, NAME.ckpt.")
+    resume: bool = opt(
+        False,
+        None,
+        "Continue from the checkpoint, if there is one. Without this option an existing checkpoint "
+        "is refused.",
+    )
+
+    def check(self) -> None:
+        """Refuse limits that are no limits."""
+        check_least("iterations", self.iterations)
+        for name, limit in (("hours", self.hours), ("minutes", self.minutes)):
+            if limit is not None and not 0 < limit < math.inf:
+                raise SubgameError(f"--{name} must be a number above 0, not {limit}.")
+
+
+@dataclass(frozen=True)
+class PreflopTable:
+    """The table for depth limits before the flop."""
+
+    preflop: int | None = opt(
+        None, "N", "Also make the table for depth limits before the flop, from N boards."
+    )
+    responses: int | None = opt(
+        None,
+        "K",
+        "With --preflop: the opponent may go on by the blueprint or by K strategies that are "
+        "learned by self-play.",
+        "9",
+    )
+
+    def check(self) -> None:
+        """Refuse numbers that are too small, and one without the other."""
+        check_least("preflop", self.preflop)
+        check_least("responses", self.responses)
+        if self.responses is not None and self.preflop is None:
+            raise SubgameError("--responses belongs to --preflop, which makes the table.")
+
+
 @grouped
 def blueprint_command(
     *,
@@ -29,26 +78,8 @@ def blueprint_command(
         "The recipe, a TOML file with the sections game, bets, buckets and training; or "
         "the word hunl-default.",
     ),
-    hours: float | None = opt(None, "H", "Train for H hours; replaces the recipe's limit."),
-    iterations: int | None = opt(None, "N", "Train for N iterations; replaces the recipe's limit."),
-    out: Path | None = opt(None, "FILE", "Save the blueprint; FILE ends in .safetensors.", "NAME.safetensors"),
-    minutes: float = opt(10.0, "M", "Minutes between checkpoints, NAME.ckpt."),
-    resume: bool = opt(
-        False,
-        None,
-        "Continue from the checkpoint, if there is one. Without this option an existing checkpoint "
-        "is refused.",
-    ),
-    preflop: int | None = opt(
-        None, "N", "Also make the table for depth limits before the flop, from N boards."
-    ),
-    responses: int | None = opt(
-        None,
-        "K",
-        "With --preflop: the opponent may go on by the blueprint or by K strategies that are "
-        "learned by self-play.",
-        "9",
-    ),
+    training: Training,
+    table: PreflopTable,
     place: ThreadedPlace,
     json: JsonOption = False,
 ) -> None:
@@ -67,16 +98,11 @@ def blueprint_command(
     from subgame.blueprints.recipe import DEFAULT, BlueprintRecipe, limited
 
     place.check()
-    check_least("iterations", iterations)
-    check_least("preflop", preflop)
-    check_least("responses", responses)
-    if responses is not None and preflop is None:
-        raise SubgameError("--responses belongs to --preflop, which makes the table.")
-    for name, given in (("hours", hours), ("minutes", minutes)):
-        if given is not None and not 0 < given < math.inf:
-            raise SubgameError(f"--{name} must be a number above 0, not {given}.")
+    training.check()
+    table.check()
     wanted = BlueprintRecipe.load(DEFAULT if recipe.name == DEFAULT.stem else recipe)
-    wanted = limited(wanted, hours, iterations)
+    wanted = limited(wanted, training.hours, training.iterations)
+    out, preflop = training.out, table.preflop
     file = out or Path(f"{recipe.stem}.safetensors")
     check_saved("--out", file)
 
@@ -90,7 +116,7 @@ def blueprint_command(
 
     values = None if preflop is None else file.with_suffix(preflop_values.SUFFIX)
     check_saved("--preflop", values)
-    check_training(file.with_suffix(".ckpt"), resume)
+    check_training(file.with_suffix(".ckpt"), training.resume)
     if out is None:  # a name that the user did not choose
         check_replaceable(file, stored.FORMAT, stored.WANTED)
     if values is not None:
@@ -107,8 +133,8 @@ def blueprint_command(
             wanted,
             file,
             checkpoint=file.with_suffix(".ckpt"),
-            minutes=minutes,
-            resume=resume,
+            minutes=training.minutes,
+            resume=training.resume,
             progress=meter.update,
             device=device,
             threads=threads,
@@ -119,12 +145,12 @@ def blueprint_command(
             one = group()[0] == 0  # of several processes one writes
             self_generated(
                 made,
-                responses or RESPONSES,
+                table.responses or RESPONSES,
                 preflop,
                 seed=wanted.seed,
                 device=device,
                 progress=lambda what, share: meter.update(what, "", share),
-                watch=(lambda table, _: table.save(values)) if one else None,
+                watch=(lambda made, _: made.save(values)) if one else None,
                 threads=threads,
                 memory_limit=place.memory_limit,
             )

@@ -53,7 +53,7 @@ def _console(file: Any) -> Console:
     return SafeConsole(file=file, highlight=False, width=None if narrow else WIDTH)
 
 
-def emit(answer: Mapping[str, Any], out: Path | None = None) -> None:
+def emit(answer: Mapping[str, object], out: Path | None = None) -> None:
     """Print one JSON object: the whole output of a command with ``--json``.
 
     It names the file `out`, where one was saved.

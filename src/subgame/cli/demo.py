@@ -87,8 +87,9 @@ def river(meter: Meter) -> Section:
     from subgame.cli.endgame_view import title
     from subgame.cli.hand_grid import cell_width, draw
     from subgame.spots.endgame import Endgame
+    from subgame.tree.ranges.tree import range_tree
 
-    tree = sg.compile(sg.holdem.endgame(BOARD, POT, STACK, RANGES, BETS))
+    tree = range_tree(sg.compile(sg.holdem.endgame(BOARD, POT, STACK, RANGES, BETS)))
     load_kernels(meter, tree, "hs-dcfr")
     meter.game = "a river"
     result = sg.solve(tree, "hs-dcfr", target=POT / 1000, progress=meter.step)

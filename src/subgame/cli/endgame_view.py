@@ -317,7 +317,7 @@ def hand_values(decision: Decision, only: str) -> Table:
     return made
 
 
-def _actions(decision: Decision) -> dict[str, Any]:
+def _actions(decision: Decision) -> dict[str, object]:
     """Each action in words, and how often it is taken."""
     told = {"actions": decision.names, "frequency": decision.frequency.tolist()}
     return {name: dict(zip(decision.actions, each, strict=True)) for name, each in told.items()}

@@ -138,6 +138,22 @@ class LimitOutput(Output):
     )
 
 
+@dataclass(frozen=True)
+class Solving:
+    """How the game above the limit is solved and measured."""
+
+    schedule: str = opt(
+        "lp", "NAME", f"lp (exact), or one of {', '.join(n for n in NAMED if n != 'cfr-br')}."
+    )
+    best_below: bool = opt(
+        False,
+        None,
+        "Also evaluate the solution with best play below the limit instead of the "
+        "blueprint. This solves a linear program of the whole game.",
+    )
+    memory_limit: MemoryOption = "8GiB"
+
+
 @grouped
 def limit_command(
     *,
@@ -146,17 +162,8 @@ def limit_command(
     given: Given,
     where: Where,
     leaves: Leaves,
-    schedule: str = opt(
-        "lp", "NAME", f"lp (exact), or one of {', '.join(n for n in NAMED if n != 'cfr-br')}."
-    ),
+    solving: Solving,
     stop: Stop,
-    best_below: bool = opt(
-        False,
-        None,
-        "Also evaluate the solution with best play below the limit instead of the "
-        "blueprint. This solves a linear program of the whole game.",
-    ),
-    memory_limit: MemoryOption = "8GiB",
     output: LimitOutput,
 ) -> None:
     """Solve a game down to a depth limit.
@@ -183,6 +190,7 @@ def limit_command(
     given.check()
     where.check()
     leaves.check(where)
+    schedule = solving.schedule
     _check_schedule(schedule, stop)
     check_seed(given.seed)
     check_saved("--out", output.out)
@@ -194,7 +202,7 @@ def limit_command(
     from subgame.refine.sequence.leaves import Rollouts, exact
     from subgame.solve.solver import whole_solves
 
-    with compiled(rules, memory_limit) as (meter, tree):
+    with compiled(rules, solving.memory_limit) as (meter, tree):
         rough = given.read(tree)
         warm_up(meter, schedule)
         if network is not None:
@@ -219,7 +227,7 @@ def limit_command(
                     penalty=leaves.penalty,
                 )
                 solved.append(sg.solve_limited(limited, schedule=schedule, **vars(stop)))
-        found = Found.of(limit, solved, best_below, meter, began)
+        found = Found.of(limit, solved, solving.best_below, meter, began)
     refused = not_saved(output, "depth-limited solving", found)
     failure = save_files((None if refused else output.out, found.strategy.save)) or refused
     out = None if failure else output.out

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from subgame.games.base import Game
 
 HELP = (
-    "Type one of the actions that are listed. In hold'em: fold, check, call, bet 250 (a total), 50% "
-    "(of the pot) or all-in. explain shows what the agent did last and why, with its cards; quit "
-    "ends the game."
+    "Type one of the actions that are listed. In hold'em: fold, check, call, bet 250 (a total), "
+    "50% (of the pot) or all-in. explain shows what the agent did last and why, with its cards; "
+    "quit ends the game."
 )
 
 

@@ -134,12 +134,10 @@ class RefineOutput(Plotted):
     )
 
 
-@grouped
-def refine_command(
-    *,
-    context: typer.Context,
-    game: GameOrSpot,
-    given: Given,
+@dataclass(frozen=True)
+class Solving:
+    """Which subgames are solved, how, and for whom."""
+
     at: list[str] | None = opt(
         None,
         "WHERE",
@@ -148,16 +146,25 @@ def refine_command(
         "hold'em: 'root', 'after the turn', 'after the river' or a public state such as "
         "'Qs Jh 2h 8d | r100c/'. Repeat --at for several public states.",
         "root in hold'em",
-    ),
-    techniques: Techniques,
+    )
     schedule: str | None = opt(
         None,
         "NAME",
         f"One of {', '.join(USABLE)}, pcs (public chance sampling) or lp (exact).",
         "pdcfr+; distributional: cfr+; hold'em: dcfr",
-    ),
+    )
+    player: PlayerOption = None
+
+
+@grouped
+def refine_command(
+    *,
+    context: typer.Context,
+    game: GameOrSpot,
+    given: Given,
+    techniques: Techniques,
+    solving: Solving,
     stop: GadgetStop,
-    player: PlayerOption = None,
     place: ThreadedPlace,
     output: RefineOutput,
 ) -> None:
@@ -191,23 +198,13 @@ def refine_command(
 
     subgame refine spot.safetensors --technique unsafe,resolve,maxmargin
     """
-    spot = Path(game) if game.endswith(SAVED) else None
-    if spot is None:
-        given.check()
-    elif given.blueprint is not None:
-        raise SubgameError(
-            f"The file {spot} contains a strategy, so --blueprint cannot be given with it."
-        )
-    else:
-        check_spot(spot)
+    spot, schedule = Path(game) if game.endswith(SAVED) else None, solving.schedule
+    _check_given(spot, given)
     gadgets = techniques.gadgets()
-    check_player(player)
+    check_player(solving.player)
     for gadget in gadgets:
         _check(gadget, schedule, stop)
-    if len(gadgets) > 1 and (output.out is not None or output.plot is not None):
-        option = "--plot" if output.out is None else "--out"
-        raise SubgameError(f"{option} needs a single technique, not several.")
-    output.check()
+    _check_written(gadgets, output)
     place.check()
 
     import subgame as sg
@@ -223,7 +220,7 @@ def refine_command(
                 _check_holdem(gadgets, schedule)
             limit = place.memory_limit
             rough = given.read(sg.compile(rules, memory_limit=limit, progress=meter.histories))
-        subgames = sg.cut(rough.tree, places(rough.tree, at))
+        subgames = sg.cut(rough.tree, places(rough.tree, solving.at))
         _prepare(rough.tree, subgames, gadgets, schedule, place, meter)
         found = []
         for gadget in gadgets:
@@ -232,7 +229,7 @@ def refine_command(
                 rough,
                 at=subgames,
                 technique=gadget,
-                player=player,
+                player=solving.player,
                 schedule=schedule,
                 device=place.device,
                 progress=meter.counting(f"Refining {meter.game} with {gadget.name}", "subgames"),
@@ -259,6 +256,26 @@ def refine_command(
 
 
 # Before --------------------------------------------------------------------------------------
+def _check_given(spot: Path | None, given: Given) -> None:
+    """Refuse a strategy that cannot be read, or one too many."""
+    if spot is None:
+        given.check()
+    elif given.blueprint is not None:
+        raise SubgameError(
+            f"The file {spot} contains a strategy, so --blueprint cannot be given with it."
+        )
+    else:
+        check_spot(spot)
+
+
+def _check_written(gadgets: Sequence[Gadget], output: RefineOutput) -> None:
+    """Refuse files that cannot be written, and one file for several techniques."""
+    if len(gadgets) > 1 and (output.out is not None or output.plot is not None):
+        option = "--plot" if output.out is None else "--out"
+        raise SubgameError(f"{option} needs a single technique, not several.")
+    output.check()
+
+
 def _check(gadget: Gadget, schedule: str | None, stop: GadgetStop) -> None:
     """Check everything before the game is compiled, which may take a while."""
     from subgame.solve.limits import Limits

@@ -240,7 +240,7 @@ def _write(found: Table, mean: dict[str, Any], how: Reporting, title: str, said:
         raise failed
 
 
-def _print(found: Table, mean: dict[str, Any]) -> None:
+def _print(found: Table, mean: dict[str, object]) -> None:
     from subgame.cli.console import table
 
     left_out = {"weight", "iterations", "seconds", "pairs", "straight", "exploitability_percent"}

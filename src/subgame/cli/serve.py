@@ -69,12 +69,7 @@ def serve_command(
     subgame serve --port 9000 --data ~/spots --no-browser
     """
     check_least("workers", workers)
-    if seconds is not None and not seconds > 0:
-        raise SubgameError(f"--seconds must be a number above 0, not {seconds}.")
-    if seconds is not None and seconds > LONGEST:
-        raise SubgameError(f"--seconds must be at most {LONGEST:,}, not {seconds:g}.")
-    if not 0 <= port < 2**16:
-        raise SubgameError(f"--port must be from 0 to 65,535, not {port}.")
+    _check(seconds, port)
     try:
         import uvicorn
 
@@ -98,3 +93,12 @@ def serve_command(
         workers=Settings.workers if workers is None else bounded("--workers", workers, PROCESS),
     )
     serve(settings, uvicorn, stdout().print, browser=not no_browser)
+
+
+def _check(seconds: float | None, port: int) -> None:
+    if seconds is not None and not seconds > 0:
+        raise SubgameError(f"--seconds must be a number above 0, not {seconds}.")
+    if seconds is not None and seconds > LONGEST:
+        raise SubgameError(f"--seconds must be at most {LONGEST:,}, not {seconds:g}.")
+    if not 0 <= port < 2**16:
+        raise SubgameError(f"--port must be from 0 to 65,535, not {port}.")

@@ -56,26 +56,33 @@ class Saving:
     resume: Path | None = opt(None, "FILE", "Continue from a checkpoint, bit for bit.")
 
 
-@grouped
-def solve_command(
-    *,
-    context: typer.Context,
-    game: GameArgument,
+@dataclass(frozen=True)
+class Method:
+    """How a game is solved."""
+
     schedule: str = opt(
         "cfr+",
         "NAME",
         f"One of {', '.join(NAMED)}, with or without options: 'dcfr(alpha=2)'; or lp, a "
         "linear program, which is exact but only for small games.",
         autocompletion=completing(lambda: (*NAMED, "lp")),
-    ),
-    stop: Stop,
-    saving: Saving,
+    )
     certificate: Path | None = opt(
         None,
         "FILE",
         "With --schedule lp: solve in exact fractions and save what proves the equilibrium.",
-    ),
-    seed: SeedOption = 0,
+    )
+    seed: SeedOption = 0
+
+
+@grouped
+def solve_command(
+    *,
+    context: typer.Context,
+    game: GameArgument,
+    method: Method,
+    stop: Stop,
+    saving: Saving,
     place: Place,
     output: Plotted,
 ) -> None:
@@ -103,6 +110,7 @@ def solve_command(
 
     subgame solve leduc --schedule lp --certificate leduc.json
     """
+    schedule, certificate, seed = method.schedule, method.certificate, method.seed
     exact = schedule.strip().lower() == "lp"
     if exact:
         rest = {"plot": output.plot, "seed": seed or None}

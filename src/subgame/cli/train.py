@@ -66,6 +66,21 @@ class Learning:
         return {name: value for name, value in told.items() if value is not None}
 
 
+@dataclass(frozen=True)
+class Making:
+    """What the networks learn from, and where they are written."""
+
+    out: Path | None = opt(None, "FILE", "Save the networks; FILE ends in .safetensors.", False)
+    rollouts: int | None = opt(
+        None,
+        "N",
+        "Rollouts per history and pair of continuations; hunl: boards per betting sequence.",
+        "1000; hunl: 200",
+    )
+    memory_limit: MemoryOption = "8GiB"
+    json: JsonOption = False
+
+
 @grouped
 def train_command(
     *,
@@ -73,16 +88,8 @@ def train_command(
     game: GameArgument,
     given: Given,
     where: Where,
-    out: Path | None = opt(None, "FILE", "Save the networks; FILE ends in .safetensors.", False),
-    rollouts: int | None = opt(
-        None,
-        "N",
-        "Rollouts per history and pair of continuations; hunl: boards per betting sequence.",
-        "1000; hunl: 200",
-    ),
+    making: Making,
     learning: Learning,
-    memory_limit: MemoryOption = "8GiB",
-    json: JsonOption = False,
 ) -> None:
     """Train networks for the values at a depth limit, one per player.
 
@@ -108,6 +115,7 @@ def train_command(
     given.check()
     where.check()
     seed, way = given.seed, where.continuations or "bias"
+    out, rollouts, json = making.out, making.rollouts, making.json
     check_seed(seed)
     check_least("rollouts", rollouts, LEAST_ROLLOUTS)
     options, rules = learning.options(seed), load_game(game)
@@ -131,7 +139,7 @@ def train_command(
     rollouts = rollouts or ROLLOUTS
     data = Rollouts(rollouts, seed)
     torch()
-    with compiled(rules, memory_limit) as (meter, tree):
+    with compiled(rules, making.memory_limit) as (meter, tree):
         rough = given.read(tree)
         warm_up(meter, "lp")
         limit = Limit.made(tree, rough, where, data, meter)
@@ -183,7 +191,7 @@ def _layers(text: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _told(network: LeafNetwork) -> dict[str, Any]:
+def _told(network: LeafNetwork) -> dict[str, object]:
     from subgame.refine.sequence.leaf_network import ERRORS
 
     return {

@@ -41,7 +41,7 @@ def as_double(array: Array) -> Array:
     return array.astype(np.float64) if isinstance(array, np.ndarray) else array.double()
 
 
-def as_index(numbers: Any, like: Array) -> Array:
+def as_index(numbers: object, like: Array) -> Array:
     """Whole numbers to index an array with, on its device."""
     found = np.asarray(numbers, dtype=np.int64)
     if isinstance(like, np.ndarray):

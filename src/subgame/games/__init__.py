@@ -125,7 +125,7 @@ def load(name: str, **parameters: Any) -> Game:
     return _a_game(key, factory(**_checked(key, factory, inside)))
 
 
-def _together(name: str, inside: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+def _together(name: str, inside: dict[str, object], given: dict[str, object]) -> dict[str, object]:
     """The parameters in the name and the others; none may be given twice."""
     for both in sorted(inside.keys() & given.keys()):
         raise SubgameError(f"The parameter '{both}' of the game '{name}' is given twice.")
@@ -140,7 +140,7 @@ def _a_game(name: str, made: object) -> Game:
     return made
 
 
-def _load_file(place: InFile, parameters: dict[str, Any]) -> Game:
+def _load_file(place: InFile, parameters: dict[str, object]) -> Game:
     """A game in a Python file. It is called by its place, so that its name loads it again."""
     name = f"{place.file}:{place.name}"
     inside = _together(name, _parse(f"x{place.rest}", f"{name}{place.rest}")[1], parameters)
@@ -159,7 +159,7 @@ def _load_file(place: InFile, parameters: dict[str, Any]) -> Game:
     return game
 
 
-def _listed(parameters: Mapping[str, Any]) -> str:
+def _listed(parameters: Mapping[str, object]) -> str:
     return ", ".join(f"{key}={value}" for key, value in parameters.items())
 
 
@@ -219,7 +219,7 @@ def _first_line(factory: Factory | str) -> str:
     return lines[0].rstrip(".") if lines else ""
 
 
-def _parse(text: str, shown: str | None = None) -> tuple[str, dict[str, Any]]:
+def _parse(text: str, shown: str | None = None) -> tuple[str, dict[str, object]]:
     """``"name(key=value, ...)"`` as a name and parameters; an error shows the text as `shown`."""
     match = re.fullmatch(r"\s*([^()]*?)\s*(?:\((.*)\))?\s*", text)
     parameters: dict[str, Any] = {}
@@ -235,7 +235,7 @@ def _parse(text: str, shown: str | None = None) -> tuple[str, dict[str, Any]]:
     return (match.group(1) if match else text), parameters
 
 
-def _value(text: str) -> Any:
+def _value(text: str) -> object:
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     try:
@@ -244,7 +244,7 @@ def _value(text: str) -> Any:
         return text  # a bare word: order=random
 
 
-def _accepted(factory: Factory) -> tuple[dict[str, Any], bool]:
+def _accepted(factory: Factory) -> tuple[dict[str, object], bool]:
     """The factory's parameters with their defaults, and whether it takes any others too."""
     parameters = inspect.signature(factory).parameters.values()
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -252,7 +252,7 @@ def _accepted(factory: Factory) -> tuple[dict[str, Any], bool]:
     return named, any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
 
 
-def _checked(name: str, factory: Factory, given: Mapping[str, Any]) -> dict[str, Any]:
+def _checked(name: str, factory: Factory, given: Mapping[str, object]) -> dict[str, object]:
     """The parameters as the factory wants them, or an error that lists what it takes."""
     accepted, open_ended = _accepted(factory)
     required = {key for key, default in accepted.items() if default is inspect.Parameter.empty}

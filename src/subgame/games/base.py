@@ -144,7 +144,7 @@ class StateReader:
         """The state as the other methods take it."""
         return state
 
-    def closed(self, opened: Any) -> State:
+    def closed(self, opened: object) -> State:
         """The state that was opened, or a child of it."""
         return cast("State", opened)
 

@@ -110,10 +110,10 @@ class OpenSpielReader(StateReader):
         self.spell = _history_string if game.spelled else None
         self.become = _pyspiel().State.apply_action
 
-    def opened(self, state: State) -> Any:
+    def opened(self, state: State) -> object:
         return cast("OpenSpielState", state).pyspiel_state.clone()
 
-    def closed(self, opened: Any) -> OpenSpielState:
+    def closed(self, opened: object) -> OpenSpielState:
         return OpenSpielState(opened, self._game.silent)
 
     def asks(self, both: bool) -> dict[int, tuple[Ask, Ask]]:
@@ -160,7 +160,7 @@ class OpenSpielGame(Game):
         self.fixed: set[int] = {0, 1, CHANCE}
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, object]:
         return dict(self._parameters)
 
     def __str__(self) -> str:  # what `subgame.games.load` loads again
@@ -275,7 +275,7 @@ def _check(pyspiel: Any, game: Any, name: str) -> None:
             raise SubgameError(f"OpenSpiel's '{name}' {reason}, so it cannot be solved here.")
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """A parameter of OpenSpiel's as text; a game within a game is a dictionary.
 
     >>> _text({"name": "misere", "game": {"name": "kuhn_poker", "players": 2}})
@@ -337,7 +337,7 @@ def pyspiel_game(tree: PublicTree) -> Any:
     return load(EQUIVALENT[game.name](game.parameters)).pyspiel_game
 
 
-def policy(strategy: Strategy) -> Any:
+def policy(strategy: Strategy) -> object:
     """A strategy as a `pyspiel.TabularPolicy`, e.g. for `pyspiel.exploitability`.
 
     It works for trees of games loaded from OpenSpiel, and for those of our games that OpenSpiel

@@ -129,7 +129,7 @@ class Reproduction:
             options["keep"] = keep
         return options
 
-    def _choice(self, chosen: Mapping[str, str]) -> dict[str, Any]:
+    def _choice(self, chosen: Mapping[str, str]) -> dict[str, object]:
         """The values that were chosen, each of its kind."""
         out = {}
         for name, text in chosen.items():

@@ -214,7 +214,7 @@ def _column(
     cells: Cells,
     where: str,
     missing: dict[str, list[int]],
-) -> Iterator[tuple[str, dict[str, Any]]]:
+) -> Iterator[tuple[str, dict[str, object]]]:
     """The cells that are missing from a column, seat by seat."""
     assert how.first is not None
     assert how.iterations is not None

@@ -76,7 +76,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     )
 
 
-def _series(curves: dict[str, list[float]]) -> list[dict[str, Any]]:
+def _series(curves: dict[str, list[float]]) -> list[dict[str, object]]:
     return [series(label, dict(enumerate(y, 1))) for label, y in curves.items()]
 
 

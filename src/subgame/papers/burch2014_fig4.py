@@ -198,7 +198,7 @@ def _rows(lines: dict[int, dict[int, float | None]]) -> Iterator[dict[str, Any]]
         yield row(f"at {at:,} subgame iterations, by trunk iterations", "falls", order)
 
 
-def _data(lines: dict[int, dict[int, float | None]], spent: dict[int, float]) -> dict[str, Any]:
+def _data(lines: dict[int, dict[int, float | None]], spent: dict[int, float]) -> dict[str, object]:
     curves = [
         series(f"{t:,} trunk iterations", {n: gap for n, gap in line.items() if gap is not None})
         for t, line in lines.items()

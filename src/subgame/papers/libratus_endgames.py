@@ -102,7 +102,7 @@ def _made_up() -> Holdem:
 
 def _measure(
     tree: sg.PublicTree, blueprint: sg.Strategy, gadget: Gadget, iterations: int, game: Holdem
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """One technique: chips, mbb/h, margins, gap and time."""
     refined = sg.refine(
         tree,

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import subgame as sg
 from subgame.games.holdem.translation import mapping
@@ -119,7 +119,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     )
 
 
-def _data(found: Sequence[Against]) -> dict[str, Any]:
+def _data(found: Sequence[Against]) -> dict[str, object]:
     translated = {one.size: one.translated / ANTE for one in found}
     curves = [series("translated, pseudo-harmonic", translated)]
     for name in TECHNIQUES:
@@ -135,7 +135,7 @@ def _data(found: Sequence[Against]) -> dict[str, Any]:
     }
 
 
-def kuhn_table(stacks: Sequence[int]) -> list[dict[str, Any]]:
+def kuhn_table(stacks: Sequence[int]) -> list[dict[str, object]]:
     """Ganzfried & Sandholm 2013, Table 3, in dimes: player 2's exploitability in dollars."""
     rows = []
     for k, n in enumerate(stacks):
@@ -154,7 +154,7 @@ def kuhn_table(stacks: Sequence[int]) -> list[dict[str, Any]]:
     return rows
 
 
-def _leduc() -> list[dict[str, Any]]:
+def _leduc() -> list[dict[str, object]]:
     """Ganzfried & Sandholm 2013, Table 6, by the equilibria of two solvers."""
     small, large = (sg.compile(leduc(ante=1, stack=12, bets=bets)) for bets in ("fcpa", "all"))
     found = {"lp": sg.solve_lp(small), "cfr+": sg.solve(small, "cfr+", iterations=5000)}

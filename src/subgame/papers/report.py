@@ -34,7 +34,7 @@ INSIDE = 6
 """The most entries of a legend that is drawn inside the axes."""
 
 
-def row(quantity: str, paper: Any, ours: Any, note: str = "") -> dict[str, Any]:
+def row(quantity: str, paper: object, ours: object, note: str = "") -> dict[str, object]:
     """One line of a report: a quantity, the paper's figure (None: not given), ours, a remark."""
     return {"quantity": quantity, "paper": paper, "ours": ours, "note": note}
 
@@ -58,7 +58,7 @@ def marks(
     marker: str = "o",
     size: int = 7,
     spread: Sequence[float | None] | None = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """A mark for each of a panel's `names`, with an interval of so much on either side."""
     found = series(label, dict(enumerate(values)), line="", marker=marker, size=size)
     if spread is None:
@@ -69,7 +69,7 @@ def marks(
 
 def panel(
     title: str, xlabel: str, ylabel: str, curves: Sequence[dict[str, Any]], **options: Any
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """A picture as data, of `series` and `marks`.
 
     `options`: `scale` ("linear", "log", or "semilog": logarithmic in x only), `lines` (levels to
@@ -116,7 +116,7 @@ class Report:
     """Why our figures differ from the paper's where they do."""
     seconds: float = 0.0
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """The fields that ``subgame reproduce --json`` prints."""
         return {**asdict(self), "notes": list(self.notes)}
 
@@ -212,7 +212,7 @@ class Report:
         return cls(**{**kept, "notes": tuple(kept["notes"])})
 
 
-def figure(value: Any) -> str:
+def figure(value: object) -> str:
     """A figure as people read it.
 
     >>> figure(-0.25), figure(3e-17), figure(None), figure(6400000), figure([1, 2])
@@ -340,7 +340,7 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def command(key: str, quick: bool, seed: int, options: Mapping[str, Any]) -> str:
+def command(key: str, quick: bool, seed: int, options: Mapping[str, object]) -> str:
     """The command that repeats a run, of the experiment's `options` those that change figures.
 
     >>> command("burch2014-fig4", quick=False, seed=1, options={"budget": 60.0, "keep": "a.jsonl"})

@@ -214,7 +214,11 @@ def fresh_values(
     """
     one, two = (np.maximum(reach[p], TRACE) * held[p] for p in (0, 1))
     cfr = Cfr(
-        run, predictive=schedule.predictive, alternating=schedule.alternating, reach=(one, two)
+        run,
+        predictive=schedule.predictive,
+        prediction=schedule.prediction,
+        alternating=schedule.alternating,
+        reach=(one, two),
     )
     cfr.advance(schedule.discounts(1, iterations + 1), 1)
     sigma = [run.behaviour(p, cfr.pair[p].average) for p in (0, 1)]

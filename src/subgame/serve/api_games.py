@@ -38,7 +38,7 @@ class SolveGame(Model):
 
 
 @games_router.get("/story")
-def story() -> dict[str, Any]:
+def story() -> dict[str, object]:
     """Coin Toss: each technique's strategy and what it is worth (Brown & Sandholm 2017)."""
     from subgame.serve.story import story
 
@@ -46,7 +46,7 @@ def story() -> dict[str, Any]:
 
 
 @games_router.get("/techniques")
-def techniques() -> list[dict[str, Any]]:
+def techniques() -> list[dict[str, object]]:
     """The subgame techniques, and what each of them promises."""
     from subgame.refine.gadgets import TECHNIQUES
 

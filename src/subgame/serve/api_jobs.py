@@ -41,7 +41,7 @@ class Stop(Model):
     iterations: int | None = Field(default=None, ge=1, le=10_000_000)
     seconds: float | None = Field(default=None, gt=0, le=86_400)
 
-    def limits(self, target: float) -> dict[str, Any]:
+    def limits(self, target: float) -> dict[str, object]:
         """The limits that are given; `target` if there is none."""
         given = self.model_dump(exclude_none=True)
         return given or {"target": target}
@@ -116,7 +116,7 @@ def light(row: Row) -> Row:
 
 # Spots and ranges ----------------------------------------------------------------------------
 @jobs_router.post("/spots/quote")
-async def quote_spot(body: Quote, request: Request) -> dict[str, Any]:
+async def quote_spot(body: Quote, request: Request) -> dict[str, object]:
     """The nodes of a spot's tree and the memory that solving it needs."""
     _check_schedule(body.schedule)
     return await quoted(request, body.spot, body.schedule)
@@ -134,7 +134,7 @@ async def quoted(request: Request, spot: Spot, schedule: str) -> dict[str, Any]:
 
 
 @jobs_router.post("/ranges/parse")
-def parse_range(body: Text) -> dict[str, Any]:
+def parse_range(body: Text) -> dict[str, object]:
     """A range by class of hands."""
     try:
         return range_view(body.text)

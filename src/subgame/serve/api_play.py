@@ -63,7 +63,7 @@ def listed(request: Request) -> list[Row]:
 
 
 @play_router.post("/tables", status_code=201)
-def open_table(body: Open, request: Request) -> dict[str, Any]:
+def open_table(body: Open, request: Request) -> dict[str, object]:
     """Open a table."""
     return tables(request).open(body.game, body.opponent, body.seed)
 

@@ -31,7 +31,7 @@ class Report(Model):
 
 
 @reports_router.post("/reports/quote")
-async def quote_report(body: Report, request: Request) -> dict[str, Any]:
+async def quote_report(body: Report, request: Request) -> dict[str, object]:
     """The number of flops, and the nodes and the memory of the first of them."""
     flops = chosen_flops(body.flops)
     first = body.spot.model_copy(update={"board": flops[0].name})

@@ -42,7 +42,7 @@ def decision(id: str, request: Request, line: str = "", values: bool = False) ->
 
 
 @solutions_router.get("/jobs/{id}/runouts")
-def runouts(id: str, request: Request, line: str = "") -> list[dict[str, Any]]:
+def runouts(id: str, request: Request, line: str = "") -> list[dict[str, object]]:
     """Each card that can come after a line: EV, equity, and what is played on it."""
     solved, lock = _spot(request, id)
     with lock:

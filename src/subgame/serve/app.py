@@ -12,7 +12,7 @@ import base64
 import hashlib
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from subgame.serve.guard import App, Guard, Receive, Scope, Send, refuse, send_bytes
 from subgame.serve.jobs import Jobs
@@ -146,7 +146,7 @@ def policy(page: str) -> str:
     )
 
 
-def create_app(settings: Settings) -> Any:
+def create_app(settings: Settings) -> object:
     """The application with everything around it."""
     page = (STATIC / "index.html").read_text(encoding="utf-8")
     return Guard(Front(settings, page), settings, policy(page))

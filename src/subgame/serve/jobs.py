@@ -66,7 +66,7 @@ class Jobs:
 
     # What people ask for ---------------------------------------------------------------------
     def submit(
-        self, task: dict[str, Any], name: str, files: Mapping[str, Path] | None = None
+        self, task: dict[str, object], name: str, files: Mapping[str, Path] | None = None
     ) -> Row:
         """Put a job into the queue; `files` are moved into its folder, under these names.
 
@@ -173,7 +173,7 @@ class Jobs:
                 row = self._change(row, state="running", phase="Starting")
                 self._running[row["id"]] = Worker(self, row)
 
-    def _change(self, row: Row, **new: Any) -> Row:
+    def _change(self, row: Row, **new: object) -> Row:
         row = row | new | {"changed": time.time()}
         self.store.put("jobs", row)
         self._tell(row)
@@ -304,11 +304,11 @@ def thinned(curve: list[list[float]]) -> list[list[float]]:
     return curve[:half:2] + curve[half:]
 
 
-def _pauses(task: dict[str, Any]) -> bool:
+def _pauses(task: dict[str, object]) -> bool:
     return task["kind"] in ("endgame", "lock", "game", "report") and task.get("storage") != "int16"
 
 
-def _after(wish: str | None, task: dict[str, Any], result: dict[str, Any]) -> str:
+def _after(wish: str | None, task: dict[str, object], result: dict[str, object]) -> str:
     """The state of a job whose worker has a result."""
     if wish == "queued" and not _pauses(task):
         return "queued"  # the server stops; what was found is not all
@@ -340,6 +340,6 @@ def _again(row: Row, code: int) -> Row:
     return {"state": "queued", "restarts": restarts, "note": note}
 
 
-def _summary(result: dict[str, Any]) -> dict[str, Any]:
+def _summary(result: dict[str, object]) -> dict[str, object]:
     """A result without its long tables, which are read from its file when they are asked for."""
     return {key: value for key, value in result.items() if key != "rows"}

@@ -22,7 +22,7 @@ M_ARENA_MAX, ARENAS = -8, 2
 
 
 def serve(
-    settings: Settings, uvicorn: Any, say: Callable[[str], None], *, browser: bool = True
+    settings: Settings, uvicorn: object, say: Callable[[str], None], *, browser: bool = True
 ) -> None:
     """Listen until Ctrl-C. One server at a time uses the folder of its data."""
     check_data(settings.data)

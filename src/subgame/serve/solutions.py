@@ -50,7 +50,7 @@ def opened(path: Path, memory_limit: str) -> Opened:
 
 
 # Places in the tree --------------------------------------------------------------------------
-def place_view(solved: Endgame, line: str, *, values: bool = False) -> dict[str, Any]:
+def place_view(solved: Endgame, line: str, *, values: bool = False) -> dict[str, object]:
     """Where a line leads: to a decision, or to a card that is to come.
 
     `values` adds EV, equity and EQR, for which what follows is computed.
@@ -79,9 +79,11 @@ def place_view(solved: Endgame, line: str, *, values: bool = False) -> dict[str,
     return {**place, "kind": "decision", **_decision(solved.decision(line), values)}
 
 
-def _decision(found: Decision, values: bool) -> dict[str, Any]:
+def _decision(found: Decision, values: bool) -> dict[str, object]:
     """The actions, and the strategy of each hand."""
     import numpy as np
+
+    from subgame.spots.made_hands import DRAWS, MADE, draw, made_hand
 
     held = np.flatnonzero(found.reach > 0)
     actions = []
@@ -98,11 +100,16 @@ def _decision(found: Decision, values: bool) -> dict[str, Any]:
                 **{key: _number(row[key]) for key in numbers if key in row},
             }
         )
+    board = found.tree.holdem.deck.name(found.board)
+    held_names = [found.hand_names[h] for h in held.tolist()]
     told: dict[str, Any] = {
         "player": found.player,
         "frequency": _number(found.line_frequency),
         "actions": actions,
-        "hands": [found.hand_names[h] for h in held.tolist()],
+        "hands": held_names,
+        "made": [made_hand(name, board) for name in held_names],
+        "draws": [draw(name, board) for name in held_names],
+        "kinds": {"made": MADE, "draws": DRAWS},
         "reach": _numbers(found.reach[held]),
         "chance": _numbers(found.chance[held], DIGITS + 2),
         "probs": _numbers(found.probs[held]),
@@ -143,7 +150,7 @@ def action_kind(betting: Betting, action: str) -> str:
     return "all-in" if is_all_in(betting, action) else "raise" if betting.to_call else "bet"
 
 
-def _path(game: Holdem, walk: Walk) -> list[dict[str, Any]]:
+def _path(game: Holdem, walk: Walk) -> list[dict[str, object]]:
     """The actions and cards that lead here, each with the line before it."""
     from subgame.games.holdem.sizes import STREETS
     from subgame.spots.lines import Walk, action_name, line_text
@@ -167,7 +174,7 @@ def _path(game: Holdem, walk: Walk) -> list[dict[str, Any]]:
 
 
 # Reports -------------------------------------------------------------------------------------
-def runouts_view(solved: Endgame, line: str) -> list[dict[str, Any]]:
+def runouts_view(solved: Endgame, line: str) -> list[dict[str, object]]:
     """One row per card that can come after a line: chance, EV, equity, and frequencies."""
     rows = []
     for row in solved.runouts(line):
@@ -178,7 +185,7 @@ def runouts_view(solved: Endgame, line: str) -> list[dict[str, Any]]:
     return rows
 
 
-def compared_view(one: Endgame, two: Endgame, line: str) -> dict[str, Any]:
+def compared_view(one: Endgame, two: Endgame, line: str) -> dict[str, object]:
     """Two solutions at a decision: totals, and the differences by class of hands."""
     from subgame.spots.compare import Comparison
 
@@ -194,7 +201,7 @@ def compared_view(one: Endgame, two: Endgame, line: str) -> dict[str, Any]:
     }
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return _number(value) if isinstance(value, float) else value
 
 

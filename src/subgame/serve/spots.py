@@ -215,7 +215,7 @@ def range_view(text: str) -> dict[str, Any]:
     return _range_view(holdem.Range.parse(text))
 
 
-def _range_view(made: Range) -> dict[str, Any]:
+def _range_view(made: Range) -> dict[str, object]:
     from subgame.games.holdem.ranges import class_hands
 
     deck, classes = made.deck, {}

@@ -102,7 +102,7 @@ class Store:
             self._base.close()
 
     # Rows ------------------------------------------------------------------------------------
-    def add(self, table: str, row: Mapping[str, Any], id: str | None = None) -> Row:
+    def add(self, table: str, row: Mapping[str, object], id: str | None = None) -> Row:
         """Keep a new row under a new identifier."""
         made = {**row, "id": id or new_id(), "made": time.time()}
         with self._lock:

@@ -15,7 +15,7 @@ KEPT = Path(__file__).parent.parent / "data" / "coin-toss.json"
 STEPS = ("blueprint", "unsafe", "resolve", "maxmargin", "reach-maxmargin", "optimum")
 
 
-def story() -> dict[str, Any]:
+def story() -> dict[str, object]:
     """What `computed` found, from the file.
 
     >>> told = story()["steps"]

@@ -7,7 +7,6 @@ actions. After a restart it is played again up to where it was, because agents d
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections import OrderedDict
@@ -20,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from subgame.errors import SubgameError
 from subgame.play.agent import Agent, Event, Watcher
+from subgame.serve.grades import grades, past, result
+from subgame.serve.opponents import ITERATIONS, SEARCHING, SPOT, THINKS, fitting, searching, title
 from subgame.serve.store import Row, Store
 from subgame.serve.witness import Witness
 
@@ -28,19 +29,14 @@ if TYPE_CHECKING:
     from subgame.games.holdem.game import Holdem
     from subgame.games.holdem.rules import Betting
     from subgame.play.aivat import Aivat, ValueFunction
-    from subgame.tree.strategy import Strategy
+    from subgame.serve.solutions import Opened
 
-SIMPLE = ("uniform", "call", "raise", "fold")
-BLUEPRINT, SEARCHING = "blueprint", ("nested", "limited")
-THINKS = 5.0
-"""Seconds that an agent has for a decision if it solves while it plays."""
-ITERATIONS = 500
-"""The most iterations of one of its decisions."""
 LIVE = 32
 """Tables that are kept in memory; others are played again when they are asked for."""
 SOON = 1.0
 """Seconds that an answer waits for the opponent."""
-SPOT = "job:"
+PAST = 200
+"""Hands that are over of which the page shows a list."""
 
 
 class _LeftError(Exception):
@@ -158,9 +154,19 @@ class Live:
             for record in self.row["hands"][-1:] if searching else self.row["hands"]:
                 if self.luck is not None and "aivat" not in record:
                     record["aivat"] = -self.luck.estimate(Hand.of(record), 1)
+        with suppress(SubgameError, MemoryError):
+            self._grade(self.row["hands"][-1])
         with self.lock:
             self.counting = False
             self.tables.store.put("tables", self.row)
+
+    def _grade(self, record: dict[str, Any]) -> None:
+        """What each decision of the person cost, if the game is a spot that was solved."""
+        solution = self.tables.solution(self.row["game"])
+        if solution is not None:
+            moves = [(int(player), str(action)) for player, action in record["moves"]]
+            with solution.lock:
+                record["grades"] = grades(solution.solved, moves, record["seats"].index(0))
 
     def wait(self, infoset: str, legal: tuple[str, ...]) -> str:
         """Wait for the person's action; called by the thread of the hand."""
@@ -257,6 +263,7 @@ class Live:
                 "result": result(row, self.game),
                 "last": row["hands"][-1] if over else None,
                 "counting": self.counting,
+                "past": [past(hand) for hand in row["hands"][-PAST:]],
             }
             if state == "thinking":
                 shown["thinking"] = {
@@ -281,7 +288,7 @@ class Live:
             return [{"id": action, "name": action} for action in legal]
         return [{"id": action, "name": action_name(betting, action)} for action in legal]
 
-    def _holdem(self, betting: Betting, over: bool) -> dict[str, Any]:
+    def _holdem(self, betting: Betting, over: bool) -> dict[str, object]:
         """Cards and chips as the person sees them."""
         from subgame.games.holdem.chips import number
 
@@ -322,29 +329,6 @@ class Live:
         return out
 
 
-def result(row: Row, game: Game) -> dict[str, Any]:
-    """What the person has won so far, with a 95 % interval, and the same by AIVAT."""
-    from subgame.play.match import Estimate
-
-    unit, scale = game.unit
-    won = [hand["won"] for hand in row["hands"]]
-
-    def told(chips: list[float]) -> dict[str, Any]:
-        found = Estimate.of([each * scale for each in chips])
-        known = math.isfinite(found.interval95)
-        return {"mean": found.mean, "interval95": found.interval95 if known else None}
-
-    without_luck = [hand["aivat"] for hand in row["hands"] if "aivat" in hand]
-    counted = won and len(without_luck) == len(won)
-    return {
-        "hands": len(won),
-        "chips": math.fsum(won),
-        **told(won),
-        "aivat": told(without_luck) if counted else None,
-        "unit": unit,
-    }
-
-
 class Tables:
     """All tables; the last ones that were used are in memory."""
 
@@ -361,7 +345,7 @@ class Tables:
             "tables",
             {
                 "game": game,
-                "title": _title(game, made),
+                "title": title(game, made),
                 "opponent": opponent,
                 "opponent_name": make().name if stored else opponent,
                 "seed": SystemRandom().randrange(2**31) if seed is None else seed,
@@ -420,7 +404,7 @@ class Tables:
         for live in self._live.values():
             live.leave()
 
-    def _keep(self, live: Live) -> dict[str, Any]:
+    def _keep(self, live: Live) -> dict[str, object]:
         with self._lock:
             self._live[live.row["id"]] = live
             while len(self._live) > LIVE:
@@ -430,7 +414,7 @@ class Tables:
 
     def agents(self, game: str) -> list[str]:
         """The agents that can play a game."""
-        return _fitting(*self._game(game))
+        return fitting(*self._game(game))
 
     def _game(self, game: str) -> tuple[Game, Any]:
         """A game by its name, and the solution if it is a spot's."""
@@ -450,14 +434,14 @@ class Tables:
         if opponent.startswith(SPOT):
             stored = self._stored(made, opponent.removeprefix(SPOT))
             return made, lambda: stored
-        known = _fitting(made, strategy)
+        known = fitting(made, strategy)
         if opponent not in known:
             raise SubgameError(
                 f"There is no agent called '{opponent[:40]}' for this game; the agents are "
                 f"{', '.join(known)} and solutions."
             )
         if opponent in SEARCHING and strategy is not None:
-            return made, partial(_searching, opponent, strategy)
+            return made, partial(searching, opponent, strategy)
         return made, partial(load_agent, made, opponent, seconds=THINKS, iterations=ITERATIONS)
 
     def _strategy(self, job: str) -> Any:
@@ -467,6 +451,18 @@ class Tables:
         if not (self.store.folder(job) / STRATEGY).exists():
             raise SubgameError("That job has no solution.")
         return read_strategy(self.store.data, job, row["task"])[0]
+
+    def solution(self, game: str) -> Opened | None:
+        """The solution of a spot of hold'em by the name of its game; None of other games."""
+        from subgame.serve.solutions import opened
+        from subgame.serve.worker import STRATEGY
+
+        if not game.startswith(SPOT):
+            return None
+        row = self.store.get("jobs", game.removeprefix(SPOT))
+        if "spot" not in (row.get("result") or {}):
+            return None
+        return opened(self.store.folder(row["id"]) / STRATEGY, row["task"]["memory_limit"])
 
     def _stored(self, game: Game, job: str) -> Agent:
         from subgame.play.strategies import BettingGame, StrategyAgent, Translated
@@ -479,32 +475,3 @@ class Tables:
         if isinstance(own, BettingGame) and isinstance(game, BettingGame):
             return Translated(strategy, own, game, name=name)
         raise SubgameError(f"That solution was made for {strategy.tree.game_name}, not for {game}.")
-
-
-def _fitting(game: Game, strategy: Any) -> list[str]:
-    """The agents that can play a game, or a spot with its solution."""
-    if not hasattr(game, "deck"):
-        return [BLUEPRINT, *SEARCHING, *SIMPLE, "best-response"]
-    if strategy is not None:
-        return [*SIMPLE, "nested"]
-    from subgame.play.named import whole_blueprint
-
-    if whole_blueprint(game) is None:
-        return list(SIMPLE)
-    return [*SEARCHING[::-1], BLUEPRINT, *SIMPLE]  # the best first
-
-
-def _searching(name: str, solution: Strategy) -> Agent:
-    """An agent that solves a spot again while it plays, from the spot's solution."""
-    from subgame.play import named
-
-    made = named.SEARCHING[name](solution, seconds=THINKS, iterations=ITERATIONS)
-    made.name = name
-    return made
-
-
-def _title(name: str, game: Any) -> str:
-    """What a table is called."""
-    if name.startswith(SPOT) and hasattr(game, "deck"):
-        return f"Spot on {game.deck.name(game.board)}"
-    return name if name == str(game).partition("(")[0] else str(game)

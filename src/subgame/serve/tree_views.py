@@ -138,7 +138,7 @@ def infoset_row(
     probabilities: Mapping[str, float],
     values: Mapping[str, float],
     tolerance: float = 1e-9,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """An infoset as the page shows it; values that are not known (nan) become None."""
     known = [value for value in values.values() if value == value]
     best = max(known, default=0.0) - tolerance

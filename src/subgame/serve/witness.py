@@ -95,7 +95,7 @@ class Witness(Agent):
 
 def _range(
     here: ReachedRanges, seat: int, asked: Mapping[str, NDArray[np.float64]]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The range at a decision of hold'em by class of hands, with what is done."""
     from subgame.serve.solutions import action_kind
     from subgame.spots.decisions import class_names, class_of

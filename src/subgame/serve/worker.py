@@ -45,7 +45,7 @@ ROWS = 3_000
 """Root infosets of a refinement that are shown."""
 
 
-def tell(**message: Any) -> None:
+def tell(**message: object) -> None:
     """Report to the server; if it is gone, have the solve stop and keep what it found."""
     try:
         print(json.dumps(message), flush=True)
@@ -106,7 +106,7 @@ def run(data: Path, job: str) -> None:
     tell(done=True)
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: object) -> None:
     """Write a file that is never read half."""
     from subgame.tree.files import replacing
 
@@ -161,7 +161,7 @@ def _solve_spot(folder: Path, tree: RangeTree, task: dict[str, Any]) -> dict[str
     return _spot_result(found) | _solved(result)
 
 
-def _spot_result(solved: Endgame) -> dict[str, Any]:
+def _spot_result(solved: Endgame) -> dict[str, object]:
     """What is told of a solved spot."""
     from subgame.spots.endgame import notes
 
@@ -262,7 +262,7 @@ def report(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
     del tree
     began, stopped = time.monotonic(), "done"
 
-    def progress(done: int, total: int, row: dict[str, Any]) -> None:
+    def progress(done: int, total: int, row: dict[str, object]) -> None:
         step = [done, time.monotonic() - began, done / total]
         tell(phase=f"{done:,} of {total:,} flops", step=step)
 
@@ -356,7 +356,7 @@ def _refuse(needed: int, most: str) -> None:
     Allowance.of(most).refuse("Solving this spot", needed, hint=hint)
 
 
-def _solved(result: Result) -> dict[str, Any]:
+def _solved(result: Result) -> dict[str, object]:
     return {
         "iterations": result.iterations,
         "seconds": result.seconds,
@@ -365,7 +365,7 @@ def _solved(result: Result) -> dict[str, Any]:
     }
 
 
-def _noted(strategy: Strategy) -> dict[str, Any]:
+def _noted(strategy: Strategy) -> dict[str, object]:
     made = strategy.notes
     count = made.get("iterations", "")
     return {
@@ -375,7 +375,7 @@ def _noted(strategy: Strategy) -> dict[str, Any]:
     }
 
 
-def _refined(found: Refinement) -> dict[str, Any]:
+def _refined(found: Refinement) -> dict[str, object]:
     from subgame.refine.report import kept_text
 
     rows = found.rows()

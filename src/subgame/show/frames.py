@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from subgame.errors import SubgameError
 
 
-def data_frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> Any:
+def data_frame(
+    rows: Iterable[Mapping[str, object]], columns: Sequence[str] | None = None
+) -> object:
     """A pandas data frame with a line per row; an error says what to install without pandas."""
     try:
         import pandas

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from subgame.engines.contract import Array, Both, Engine, Loop, Mode, Regrets
 from subgame.errors import SubgameError
 from subgame.tree.parts import both
+from subgame.tree.sequence.tree import SequenceTree
 
 Floats = NDArray[np.float64]
 
@@ -41,6 +42,7 @@ class Cfr:
         engine: Engine,
         *,
         predictive: bool = False,
+        prediction: float = 1.0,
         alternating: bool = True,
         responder: int = -1,
         learner: Learner | None = None,
@@ -51,7 +53,7 @@ class Cfr:
 
         `averages` says whose average is kept; one that nobody asks for costs memory and time.
         """
-        self.engine, self.learner = engine, learner
+        self.engine, self.learner, self.prediction = engine, learner, prediction
         self.alternating, self.responder = alternating, int(responder)  # text gives 1.0
 
         def blank(p: int) -> Regrets:
@@ -59,6 +61,13 @@ class Cfr:
             return made if averages[p] else made._replace(average=None)
 
         self.pair = both(blank)
+        instants = [isinstance(numbers.instant, np.ndarray) for numbers in self.pair]
+        plain = isinstance(engine.tree, SequenceTree) and all(instants) and learner is None
+        if prediction != 1 and not plain:
+            raise SubgameError(
+                "A schedule whose prediction is not 1, such as sapcfr+, needs a sequence tree "
+                "without a gadget and the CPU; take pcfr+."
+            )
         mine, yours = (
             engine.roots(p) if given is None else engine.array(given)
             for p, given in enumerate(reach)
@@ -73,7 +82,7 @@ class Cfr:
         """
         self.check_whole()
         engine, learner = self.engine, self.learner
-        if learner is None and engine.fused:
+        if learner is None and engine.fused and self.prediction == 1:
             how = Loop(self.alternating, self.responder, begin, check)
             engine.iterate(self.pair, discounts, self.reach, how)
             return
@@ -106,7 +115,13 @@ class Cfr:
     def can_check(self) -> bool:
         """Whether `advance` can measure the averages within its last iteration."""
         plain = self.learner is None and self.alternating and self.responder < 0
+        plain = plain and self.prediction == 1
         return plain and self.engine.can_check
+
+    def _damp(self, numbers: Regrets) -> None:
+        """Keep only a part of the last instantaneous regrets as the prediction."""
+        if isinstance(numbers.instant, np.ndarray):
+            numbers.instant[...] *= self.prediction
 
     def turn(self, rates: Array) -> None:
         """One iteration; `rates` ``[2, 4]`` are those of this and of the next iteration."""
@@ -117,6 +132,8 @@ class Cfr:
             mode = Mode.RESPOND if self.responder == p else Mode.LEARN
             theirs, ahead = (pair[1], before)[p], rates[int(p == 1 and self.alternating)]
             values = engine.sweep(p, mode, (pair[p], theirs), (rates[0], ahead), self.reach)
+            if self.prediction != 1 and mode == Mode.LEARN:
+                self._damp(pair[p])
             if learner is not None and p == chooser:
                 learner.observe(values, rates[:, :4])
                 if self.alternating:

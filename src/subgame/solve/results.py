@@ -38,7 +38,7 @@ class Step(NamedTuple):
 Progress = Callable[[Step], None]
 
 
-def gains_said(gap: Exploitability) -> dict[str, Any]:
+def gains_said(gap: Exploitability) -> dict[str, object]:
     """What JSON says of a game that is not zero-sum: each player's value and possible gain."""
     if gap.values is None or gap.gains is None:
         return {}

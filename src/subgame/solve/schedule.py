@@ -39,6 +39,7 @@ NUMBERS = {
     **dict.fromkeys(("gamma", "ramp", "last_gamma", "discounted"), (0.0, INF, "at least 0")),
     "skipped": (0.0, math.nextafter(INF, 0), "at least 0 and finite"),
     "decay": (0.0, math.nextafter(1, 0), "at least 0 and below 1"),
+    "prediction": (0.0, 1.0, "from 0 to 1"),
     "tremble": (0.0, MOST, f"a probability from 0 to {MOST}"),
 }
 """The least and the largest value of a schedule's numbers, and what an error says is allowed."""
@@ -77,6 +78,8 @@ class Schedule:
     """Exponential averaging instead: each iteration multiplies the average so far by 1 - decay."""
     predictive: bool = False
     """Regret matching on R plus the last instantaneous regret (Farina et al. 2021)."""
+    prediction: float = 1.0
+    """How much of the last instantaneous regret is added, if the schedule is predictive."""
     alternating: bool = True
     """Player 1 updates against player 0's new strategy within the iteration."""
     responder: int = -1
@@ -300,6 +303,18 @@ def PDCFRPlus(alpha: float = 2.3, gamma: float = 5.0, **options: Any) -> Schedul
     return _make(base, **options)
 
 
+def SAPCFRPlus(prediction: float = 1 / 3, **options: Any) -> Schedule:
+    """Simple asymmetric predictive CFR+ (Meng et al. 2025): a third of the prediction of PCFR+.
+
+    The paper's step is 1 / (1 + alpha) with alpha = 2. It is for sequence trees on the CPU.
+
+    >>> str(SAPCFRPlus()), str(SAPCFRPlus(prediction=0.5))
+    ('sapcfr+', 'sapcfr+(prediction=0.5)')
+    """
+    base = Schedule("sapcfr+", beta=-INF, gamma=2.0, predictive=True, prediction=prediction)
+    return _make(base, **options)
+
+
 def CFRBR(responder: int = 1, **options: Any) -> Schedule:
     """CFR-BR (Johanson et al. 2012): CFR+ for one player against a best response each iteration.
 
@@ -331,6 +346,7 @@ NAMED = {
     "hs-dcfr": HSDCFR,
     "pcfr+": PCFRPlus,
     "pdcfr+": PDCFRPlus,
+    "sapcfr+": SAPCFRPlus,
     "cfr-br": CFRBR,
     "mccfr": MCCFR,
 }
@@ -338,6 +354,7 @@ ALIASES = {
     "cfrplus": "cfr+",
     "pcfrplus": "pcfr+",
     "pdcfrplus": "pdcfr+",
+    "sapcfrplus": "sapcfr+",
     "linear-cfr": "lcfr",
     "cs": "mccfr(sampling=chance)",
     "es": "mccfr(sampling=external)",

@@ -189,6 +189,7 @@ class Run:
         self.cfr = Cfr(
             self.engine,
             predictive=schedule.predictive,
+            prediction=schedule.prediction,
             alternating=schedule.alternating,
             responder=schedule.responder,
             learner=learner(self.engine) if learner is not None else None,
@@ -239,7 +240,7 @@ class Run:
             return both(lambda p: run.current(p, pair[p], ahead[0]))
         return both(lambda p: self._steady(p, run.behaviour(p, pair[p].average)))
 
-    def _steady(self, p: int, sigma: Any) -> Any:
+    def _steady(self, p: int, sigma: object) -> object:
         """The probabilities of an average without the trembles that are in it."""
         if not self.schedule.tremble:
             return sigma

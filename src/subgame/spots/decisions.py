@@ -247,7 +247,7 @@ class Decision:
             for hand in np.flatnonzero(self.ranges[p] > 0).tolist()
         )
 
-    def _row(self, at: Ints, values: bool) -> dict[str, Any]:
+    def _row(self, at: Ints, values: bool) -> dict[str, object]:
         """The row of some hands, as means weighted by how likely they are."""
         likely = self.chance[at] if self.chance[at].sum() > 0 else self.reach[at]
         hand = self.hand_names[int(at[0])]

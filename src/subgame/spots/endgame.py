@@ -244,7 +244,7 @@ def meetings(tree: RangeTree) -> Pair:
     return out[0], out[1]
 
 
-def _follow(run: Engine, probs: Sequence[Any]) -> Pair:
+def _follow(run: Engine, probs: Sequence[object]) -> Pair:
     """[h] both players' counterfactual values at the root under a strategy, in net chips."""
     first = run.values(0, probs[0], run.plan(1, probs[1])).roots[0]
     return first, run.values(1, probs[1], run.plan(0, probs[0])).roots[0]

@@ -55,7 +55,7 @@ class Task(NamedTuple):
     device: str | None = None
 
 
-def flop_row(task: Task, tree: RangeTree | None = None) -> dict[str, Any]:
+def flop_row(task: Task, tree: RangeTree | None = None) -> dict[str, object]:
     """Solve a flop, whose `tree` may be compiled already; its row."""
     began, pot = time.perf_counter(), float(task.game.start().pot)
     tree = tree or _tree(task.game, task.device)
@@ -148,7 +148,7 @@ def _solved(tasks: Iterable[Task], executor: Executor | None) -> Iterable[dict[s
         yield from (result_in(each) for each in done)
 
 
-def _in_turn(tasks: Iterator[Task]) -> Iterable[dict[str, Any]]:
+def _in_turn(tasks: Iterator[Task]) -> Iterable[dict[str, object]]:
     """The rows one by one. While a device solves a flop, the tree of the next is compiled."""
 
     def compiled() -> tuple[Task, RangeTree | None] | None:
@@ -177,7 +177,7 @@ REPORT = Kind(
 
 def head_of(
     flops: Sequence[Flop], game: Callable[[str], Holdem], target: float, lines: Sequence[str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What the first line of a report's log says."""
     first = flops[0].name
     return {"first": first, "game": str(game(first)), "target": target, "lines": list(lines)}

@@ -45,7 +45,7 @@ def runouts(explorer: Explorer, line: str = "", *, values: bool = True) -> Table
     return rows
 
 
-def decision_row(here: Decision, prefix: str = "", *, values: bool = True) -> dict[str, Any]:
+def decision_row(here: Decision, prefix: str = "", *, values: bool = True) -> dict[str, object]:
     """A decision in one row: EV and equity of both players, and the frequencies of the actions."""
     row: dict[str, Any] = {}
     if values:

@@ -86,11 +86,11 @@ class Table(list[dict[str, Any]]):
             new.write_text(kinds[path.suffix](), encoding="utf-8")
 
 
-def _known(value: Any) -> Any:
+def _known(value: object) -> object:
     """None for numbers that are not finite."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def joined(tables: Iterable[Iterable[dict[str, Any]]]) -> Table:
+def joined(tables: Iterable[Iterable[dict[str, object]]]) -> Table:
     """The rows of several tables in one."""
     return Table(row for table in tables for row in table)

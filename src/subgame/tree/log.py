@@ -52,7 +52,7 @@ class Kind:
 
     def records(
         self, path: str | Path, lines: Iterable[bytes], first: int = 1
-    ) -> list[dict[str, Any]]:
+    ) -> list[dict[str, object]]:
         """The records of whole lines, the first of which has this number."""
         out, seen = list[dict[str, Any]](), dict[tuple[Any, ...], int]()
         for number, line in enumerate(lines, first):
@@ -178,14 +178,14 @@ def read(path: Path, kind: Kind, head: dict[str, Any] | None) -> tuple[int, list
     return len(start) + whole, kind.records(path, lines, 2)
 
 
-def _torn(start: bytes, head: dict[str, Any]) -> bool:
+def _torn(start: bytes, head: dict[str, object]) -> bool:
     """Whether a first line without an end is the beginning of this head, cut short by a kill."""
     name = next(iter(head))
     least = as_lines([{name: head[name]}]).encode()[:-2]
     return start.startswith(least) and as_lines([head]).encode().startswith(start)
 
 
-def _check(path: Path, kind: Kind, head: dict[str, Any], own: dict[str, Any] | None) -> None:
+def _check(path: Path, kind: Kind, head: dict[str, object], own: dict[str, object] | None) -> None:
     if own is None or own.get("format", "") != kind.format or not head.keys() & own.keys():
         raise kind.foreign(path)
     for key, value in head.items():
@@ -196,7 +196,7 @@ def _check(path: Path, kind: Kind, head: dict[str, Any], own: dict[str, Any] | N
             )
 
 
-def read_whole(path: str | Path, kind: Kind) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def read_whole(path: str | Path, kind: Kind) -> tuple[dict[str, object], list[dict[str, object]]]:
     """The head and the records of a log; a last line that was cut off does not count."""
     data = read_text(path, kind.wanted)
     lines = data[: data.rfind("\n") + 1].split("\n")[:-1]
@@ -211,7 +211,7 @@ def as_lines(records: Iterable[dict[str, Any]]) -> str:
     return "".join(json.dumps(record, separators=(",", ":")) + "\n" for record in records)
 
 
-def parsed(line: bytes) -> dict[str, Any] | None:
+def parsed(line: bytes) -> dict[str, object] | None:
     """A line of a log; None if it is not an object of JSON."""
     try:
         record = json.loads(line)

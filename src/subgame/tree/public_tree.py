@@ -189,6 +189,6 @@ class PublicTree(Frozen, ABC):
             f"infosets, {human_bytes(self.nbytes)}>"
         )
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """The fields without engines, which are bound to this process and are created again."""
         return super().__getstate__() | {"engines": {}}

@@ -361,7 +361,7 @@ class RangeBatch(EngineBase, Traversals):
         self.traverse_by(ops, self._evaluation(p, sigma, opponent_sigma, reach))
         return [self.torch.cat(rows, 1) / self.tree.deals for rows in reversed(ops.rows.values())]
 
-    def enter(self, p: int, above: Any, street: int) -> Tensor:
+    def enter(self, p: int, above: object, street: int) -> Tensor:
         """[way, board, hand] on a street, from numbers at the ways out of the one above it."""
         given = self._padded(p, above, max(street - 1, 0))
         return TorchOps(self.device).enter(self.places[street], p, given)

@@ -35,7 +35,7 @@ def let_skip() -> None:
     except (ImportError, AttributeError):
         return
 
-    def add_coalesce(manager: Any) -> None:
+    def add_coalesce(manager: object) -> None:
         if not getattr(_HERE, "skips", False):
             coalesce(manager)
 

@@ -199,7 +199,7 @@ class FusedOps:
                 num_warps=warps,
             )
 
-    def _on_device(self, array: Any) -> Tensor:
+    def _on_device(self, array: object) -> Tensor:
         """A small table of a level, moved once."""
         if id(array) not in self._lists:
             self._lists[id(array)] = self._put(array)

@@ -73,7 +73,7 @@ class OffloadedBlock(Kept):
         parts = [keeping.load(self._there(k)[0], actions, dtype) for k in range(len(self.pieces))]
         return load_torch().cat(parts, -2)
 
-    def __setitem__(self, actions: Any, values: Tensor) -> None:
+    def __setitem__(self, actions: object, values: Tensor) -> None:
         self._rest()
         for k, units in enumerate(self.pieces):
             block, raw = self._there(k)

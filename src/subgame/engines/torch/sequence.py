@@ -238,7 +238,7 @@ class TorchSequenceEngine(EngineBase):
             return values
         return values.data if isinstance(values, Vector) else self.array(values)
 
-    def _like(self, given: Any, made: Tensor) -> Any:
+    def _like(self, given: object, made: Tensor) -> object:
         """What was given on the device stays there."""
         return Vector(made) if isinstance(given, Vector) else Vector(made).copy()
 

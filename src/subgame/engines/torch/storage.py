@@ -68,7 +68,7 @@ class Kept:
         """All actions on some boards, wherever those lie."""
         raise NotImplementedError
 
-    def cut(self, units: slice) -> Any:
+    def cut(self, units: slice) -> object:
         """Some boards of it, on the device."""
         raise NotImplementedError
 
@@ -105,7 +105,7 @@ class Scaled(Kept):
         self.ints[actions] = (shares + (0.5 if noise is None else noise)).floor().to(torch.int16)
         self.scales[actions] = scales
 
-    def __setitem__(self, actions: Any, values: Tensor) -> None:
+    def __setitem__(self, actions: object, values: Tensor) -> None:
         self.write(actions, values.to(self.scales.dtype))
 
     def peek(self, units: slice) -> Tensor:

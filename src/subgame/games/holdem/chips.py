@@ -6,7 +6,6 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from numbers import Real
-from typing import Any
 
 from subgame.errors import SubgameError
 
@@ -54,7 +53,7 @@ def number(amount: Chips) -> float:
     return amount if isinstance(amount, int) else float(amount)
 
 
-def read_chips(given: Any, what: str) -> Chips:
+def read_chips(given: object, what: str) -> Chips:
     """An amount that a caller gave: a number, or text such as ``6.5``.
 
     >>> read_chips(6.5, "pot"), read_chips("100", "pot")

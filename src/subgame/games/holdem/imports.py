@@ -240,7 +240,7 @@ class _Json(_Reader):
             if text is not None:
                 made.said[seat] = self.range_text(f"the range of {seat}", text)
 
-    def _camel(self, given: Mapping[str, Any], made: Imported) -> dict[str, str]:
+    def _camel(self, given: Mapping[str, object], made: Imported) -> dict[str, str]:
         donk = bool(given.get("donkOption"))
         for seat in SEATS:
             for street in _JSON_STREETS:
@@ -256,7 +256,7 @@ class _Json(_Reader):
         self._rake(made, given.get("rakePercent", 0), 100, given.get("rakeCap", 0))
         return self._thresholds(given, "AllIn", 100)
 
-    def _snake(self, given: Mapping[str, Any], made: Imported) -> dict[str, str]:
+    def _snake(self, given: Mapping[str, object], made: Imported) -> dict[str, str]:
         for street in STREETS[1:]:
             both = given.get(f"{street}_bet_sizes")
             if both is None:
@@ -281,7 +281,7 @@ class _Json(_Reader):
         plain = {re.sub("_(.)", lambda m: m[1].upper(), key): value for key, value in given.items()}
         return self._thresholds(plain, "Allin", 1)
 
-    def _thresholds(self, given: Mapping[str, Any], all_in: str, per: float) -> dict[str, str]:
+    def _thresholds(self, given: Mapping[str, object], all_in: str, per: float) -> dict[str, str]:
         named = {
             "force-all-in": f"force{all_in}Threshold",
             "add-all-in": f"add{all_in}Threshold",
@@ -296,7 +296,7 @@ class _Json(_Reader):
             if float(self.number("the rake cap", cap)):
                 made.said["rake_cap"] = str(cap)
 
-    def _lines(self, given: Mapping[str, Any]) -> Iterator[str]:
+    def _lines(self, given: Mapping[str, object]) -> Iterator[str]:
         """``X>B50>R150|X`` as wasm-postflop writes lines; amounts are totals on the street."""
         for key, verb in (("addedLines", "add"), ("removedLines", "remove")):
             for line in filter(None, re.split(r"[,\s]+", str(given.get(key) or ""))):
@@ -477,9 +477,9 @@ class _PioSettings(_Reader):
         known = (*_PIO_SIZES.values(), "AddAllin")
         for key, value in found.items():
             street, _, name = key.partition(".")
-            if re.fullmatch(r"(Flop|Turn|River)Config(IP)?", street) and name not in known:
-                if value not in ("", "False"):
-                    made.left_out.append(f"The setting #{key}# was left out.")
+            of_street = re.fullmatch(r"(Flop|Turn|River)Config(IP)?", street)
+            if of_street and name not in known and value not in ("", "False"):
+                made.left_out.append(f"The setting #{key}# was left out.")
         if found.get("AddAllinOnlyIfLessThanThisTimesThePot", "").isdecimal():
             made.left_out.append(
                 "All-in is added wherever AddAllin is set, however large it is; write "

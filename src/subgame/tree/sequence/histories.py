@@ -180,7 +180,7 @@ class MoveLists:
         player: int,
         seat: int,
         names: tuple[str, ...] = (),
-        keys: Sequence[Any] = (),
+        keys: Sequence[object] = (),
         probs: Sequence[float] = (),
     ) -> int:
         """The number of a list, which may be there already."""

@@ -43,7 +43,7 @@ def _start(game: Game) -> Step:
     return game.new_initial_state(), game.new_initial_state(), ()
 
 
-def _check(game: Game, step: Step, some: Callable[[Sequence[Any]], list[Any]]) -> list[Step]:
+def _check(game: Game, step: Step, some: Callable[[Sequence[object]], list[Any]]) -> list[Step]:
     """The steps after `some` of the moves; what a walk finds itself is left to it."""
     state, twin, moves = step
     view, again = view_of(state), view_of(twin)

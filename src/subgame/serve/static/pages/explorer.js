@@ -20,6 +20,9 @@ import { Grid, colours, css, ramp, inkOn } from "../lib/grid.js";
 import { Curve } from "../lib/curve.js";
 import { Card, Cards, Deck, SIGN, classOf, handsOf } from "../lib/cards.js";
 
+import { Drill } from "./drill.js";
+import { Makeup, filtered } from "./makeup.js";
+
 export const SEATS = ["OOP", "IP"];
 const VIEWS = [
   ["strategy", "Strategy"],
@@ -219,6 +222,7 @@ export function Explorer({ job }) {
           </div>`
         : null
     }
+    ${here.kind === "decision" ? html`<${Drill} key=${`drill ${here.line}`} here=${here} seat=${SEATS[here.player]} />` : null}
     ${here.kind === "decision" ? html`<${LockBox} job=${job} here=${here} />` : null}
   </div>`;
 }
@@ -381,8 +385,12 @@ function NextCard({ job, here }) {
   </section>`;
 }
 
-function Decision({ job, here, shades, against, old }) {
+function Decision({ job, here: whole_range, shades, against, old }) {
   const query = route.value.query;
+  const here = useMemo(
+    () => filtered(whole_range),
+    [whole_range, query.get("made"), query.get("draws")],
+  );
   const view = query.get("view") || "strategy",
     picked = query.get("hand"),
     bars = query.get("bars"),
@@ -481,6 +489,7 @@ function Decision({ job, here, shades, against, old }) {
       ${oldCells ? html`<${Difference} job=${job} against=${against} here=${here} picked=${picked} pick=${pick} />` : null}
       <${Combos} here=${here} found=${found} picked=${picked} shades=${shades} />
     </div>
+    <${Makeup} here=${whole_range} shades=${shades} />
     <${Spread} here=${here} />`;
 }
 

@@ -234,7 +234,20 @@ export function Table({ id }) {
           : null
       }
     </div>
+    ${
+      now.state === "over" && now.last.grades?.length
+        ? html`<section class="box">
+            <h2>Your decisions</h2>
+            <${Grades}
+              rows=${now.last.grades}
+              job=${now.game.slice(4)}
+              label="Grades of this hand"
+            />
+          </section>`
+        : null
+    }
     ${now.state === "over" ? html`<${Reveal} now=${now} />` : null}
+    ${now.past.some((hand) => hand.grades.length) ? html`<${Past} hands=${now.past} job=${now.game.slice(4)} />` : null}
   </section>`;
 }
 
@@ -252,6 +265,7 @@ function Score({ result }) {
     <div class="figure">
       ${mean(result)}<span>on average${result.interval95 === null ? "" : ", 95% interval"}</span>
     </div>
+    ${result.grades ? html`<div class="figure"><b>${percent(result.grades.lost_pots, 2)}</b><span>of the pot lost by a decision; ${whole(result.grades.right)} of ${whole(result.grades.decisions)} right, ${number(result.grades.lost, 1)} chips in all</span></div>` : null}
     ${result.aivat ? html`<div class="figure">${mean(result.aivat)}<span>by AIVAT, with most of the luck taken out</span></div>` : null}
   </div>`;
 }
@@ -491,6 +505,89 @@ function Reveal({ now }) {
     }
     ${now.holdem ? null : html`<p class="hint">The whole hand: ${now.last.moves.map(([player, action]) => `${player < 0 ? "dealt" : now.last.seats[player] === 0 ? "you" : now.opponent_name} ${action}`).join(", ")}</p>`}
     ${now.holdem && !now.game.startsWith("job:") ? html`<p><a class="button" href="/api/tables/${now.id}/hands.phhs" download>Save all hands as PHH</a></p>` : null}
+  </section>`;
+}
+
+// What one's own decisions cost, street by street, beside every action's EV and the solution's mix.
+const Grades = ({ rows, job, label }) =>
+  html`<div class="scroll" tabindex="0" role="region" aria-label=${label}>
+    <table class="plain">
+      <thead>
+        <tr>
+          <th>street</th>
+          <th>you did</th>
+          <th class="num">EV lost</th>
+          <th>the solution</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          (row, k) =>
+            html`<tr key=${k}>
+              <td>
+                <a href="/solve/${job}?line=${encodeURIComponent(row.at)}">${row.street}</a>
+              </td>
+              <td><b>${row.action}</b></td>
+              <td class="num ${row.lost === null ? "" : row.right ? "good" : "bad"}">
+                ${row.lost === null ? "not in the solution" : `${number(row.lost, 2)} (${percent(row.lost / row.pot)} of the pot)`}
+              </td>
+              <td>
+                ${row.options.map((option) => html`<span class="policy ${option.name === row.best ? "taken" : ""}" key=${option.name}>${option.name} <b class="num">${percent(option.share, 0)}</b> EV ${number(option.ev, 1)}</span>`)}
+              </td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+
+// The hands that were played, all or those with mistakes; one of them is shown with its grades.
+function Past({ hands, job }) {
+  const shown = useSignal("all"),
+    chosen = useSignal(null);
+  const wrong = (hand) => hand.grades.some((row) => row.lost !== null && !row.right);
+  const rows = hands.filter((hand) => shown.value === "all" || wrong(hand)).reverse();
+  return html`<section class="box past">
+    <div class="range-head">
+      <h2>Hands played</h2>
+      <label class="choices" for="past-shown"
+        >show${" "}
+        <select
+          id="past-shown"
+          class="inline"
+          value=${shown.value}
+          onChange=${(e) => {
+            shown.value = e.target.value;
+          }}
+        >
+          <option value="all">all</option>
+          <option value="wrong">with mistakes</option>
+        </select></label
+      >
+    </div>
+    <ul class="past-hands">
+      ${rows.map(
+        (hand) =>
+          html`<li key=${hand.number}>
+            <button
+              type="button"
+              class="ghost"
+              aria-expanded=${chosen.value === hand.number}
+              onClick=${() => {
+                chosen.value = chosen.value === hand.number ? null : hand.number;
+              }}
+            >
+              ${whole(hand.number)} <${Cards} text=${hand.held} small />${" "}
+              ${["OOP", "IP"][hand.seat]}${" "}
+              <span class="num">${hand.won > 0 ? "+" : ""}${number(hand.won, 0)}</span>${" "}
+              <span class="num ${wrong(hand) ? "bad" : "good"}"
+                >${hand.lost === null ? "not graded" : `lost ${number(hand.lost, 2)}`}</span
+              >
+            </button>
+            ${chosen.value === hand.number ? html`<${Grades} rows=${hand.grades} job=${job} label=${`Grades of hand ${hand.number}`} />` : null}
+          </li>`,
+      )}
+    </ul>
+    ${rows.length ? null : html`<p class="soft">No hand with a mistake.</p>`}
   </section>`;
 }
 

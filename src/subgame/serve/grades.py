@@ -1,0 +1,122 @@
+"""What a person won at a table, and what each decision cost beside a solution's best action."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from subgame.errors import SubgameError
+
+if TYPE_CHECKING:
+    from subgame.games.base import Game
+    from subgame.serve.store import Row
+    from subgame.spots.endgame import Endgame
+
+DIGITS = 4
+GOOD = 0.005
+"""A decision that loses at most this share of the pot counts as right."""
+
+
+def grades(solved: Endgame, moves: Sequence[tuple[int, str]], seat: int) -> list[dict[str, Any]]:
+    """The decisions of the player in a seat, each with the EV of every action and what was lost.
+
+    EV is that of the solution, against the range that the opponent has there. A bet that the
+    solution does not know is not graded, and neither is what follows it.
+    """
+    from subgame.spots.lines import follow_line
+
+    hand, line, rows = moves[seat][1], "", list[dict[str, Any]]()
+    for player, action in moves[2:]:
+        if player < 0:
+            line = f"{line} / {action}".strip()
+            continue
+        try:
+            if player == seat:
+                rows.append(_grade(solved, line, hand, action))
+            line = f"{line} {action}".strip()
+            follow_line(solved.tree.holdem, line)
+        except SubgameError:
+            break
+    return rows
+
+
+def _grade(solved: Endgame, line: str, hand: str, action: str) -> dict[str, Any]:
+    from subgame.games.holdem.sizes import STREETS
+
+    here = solved.decision(line)
+    held = {hand[:2], hand[2:]}
+    k = next(i for i, name in enumerate(here.hand_names) if {name[:2], name[2:]} == held)
+    values = here.action_ev[k].tolist()
+    known = all(map(math.isfinite, values)) and action in here.actions
+    best = max(range(len(values)), key=lambda j: values[j]) if known else None
+    taken = here.actions.index(action) if action in here.actions else None
+    lost = values[best] - values[taken] if best is not None and taken is not None else None
+    pot = float(here.betting.pot)
+    return {
+        "street": STREETS[here.betting.street],
+        "line": here.words,
+        "at": here.line,
+        "pot": pot,
+        "action": action if taken is None else here.names[taken],
+        "best": None if best is None else here.names[best],
+        "lost": None if lost is None else round(lost, DIGITS),
+        "right": lost is not None and lost <= GOOD * pot,
+        "options": [
+            {"name": name, "ev": round(ev, DIGITS) if math.isfinite(ev) else None, "share": share}
+            for name, ev, share in zip(
+                here.names, values, here.probs[k].round(DIGITS).tolist(), strict=True
+            )
+        ],
+    }
+
+
+def score(hands: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """The sum over the graded decisions of some hands; None if there are none."""
+    rows = [row for hand in hands for row in hand.get("grades", ()) if row["lost"] is not None]
+    if not rows:
+        return None
+    return {
+        "decisions": len(rows),
+        "right": sum(row["right"] for row in rows),
+        "lost": math.fsum(row["lost"] for row in rows),
+        "lost_pots": math.fsum(row["lost"] / row["pot"] for row in rows) / len(rows),
+    }
+
+
+def result(row: Row, game: Game) -> dict[str, Any]:
+    """What the person has won so far, with a 95 % interval, the same by AIVAT, and its grades."""
+    from subgame.play.match import Estimate
+
+    unit, scale = game.unit
+    won = [hand["won"] for hand in row["hands"]]
+
+    def told(chips: list[float]) -> dict[str, Any]:
+        found = Estimate.of([each * scale for each in chips])
+        known = math.isfinite(found.interval95)
+        return {"mean": found.mean, "interval95": found.interval95 if known else None}
+
+    without_luck = [hand["aivat"] for hand in row["hands"] if "aivat" in hand]
+    counted = won and len(without_luck) == len(won)
+    return {
+        "hands": len(won),
+        "chips": math.fsum(won),
+        **told(won),
+        "aivat": told(without_luck) if counted else None,
+        "grades": score(row["hands"]),
+        "unit": unit,
+    }
+
+
+def past(hand: dict[str, Any]) -> dict[str, Any]:
+    """A hand that is over as the list of hands shows it."""
+    seat, rows = hand["seats"].index(0), hand.get("grades", [])
+    known = [row["lost"] for row in rows if row["lost"] is not None]
+    return {
+        "number": hand["hand"] + 1,
+        "seat": seat,
+        "held": hand["moves"][seat][1],
+        "won": hand["won"],
+        "lost": math.fsum(known) if known else None,
+        "grades": rows,
+    }

@@ -1,0 +1,75 @@
+"""Grades of a person's decisions beside the values of a best response by the linear program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from serving import put, serving
+
+import subgame as sg
+from subgame.serve import worker
+from subgame.serve.grades import grades, score
+from subgame.spots.endgame import Endgame
+
+CLAIRVOYANT = sg.holdem.endgame("2s2h2d7c7d", 100, 100, ("AA,QQ", "KK"), "a; ip river: none")
+"""Aces win, queens lose, against kings; only OOP bets, the pot. Queens bluff half as often."""
+
+
+def solved() -> Endgame:
+    return Endgame.of(sg.solve(sg.compile(CLAIRVOYANT), "cfr+", iterations=5000).strategy)
+
+
+def moves(*actions: tuple[int, str], oop: str, ip: str = "KsKh") -> list[tuple[int, str]]:
+    return [(-1, oop), (-1, ip), *actions]
+
+
+def test_the_grades_of_the_clairvoyance_game() -> None:
+    """By hand: a bet of the pot is called half of the time, so aces get 150 and checking 100."""
+    spot = solved()
+    (row,) = grades(spot, moves((0, "c"), (1, "c"), oop="AsAh"), 0)
+    assert (row["street"], row["action"], row["best"]) == ("river", "check", "all-in 100")
+    assert row["lost"] == pytest.approx(50, abs=1)
+    assert not row["right"]
+    (row,) = grades(spot, moves((0, "r100"), (1, "c"), oop="QsQh"), 0)
+    assert row["lost"] == pytest.approx(0, abs=1)  # a bluff is as good as giving up
+    (row,) = grades(spot, moves((0, "r100"), (1, "f"), oop="AsAh"), 1)
+    assert row["lost"] == pytest.approx(0, abs=1)  # kings are indifferent
+    assert score([{"grades": [row]}])["decisions"] == 1  # type: ignore[index]
+
+
+def test_what_the_solution_does_not_know_is_not_graded() -> None:
+    rows = grades(solved(), moves((0, "r50"), (1, "c"), oop="AsAh"), 0)
+    assert [row["lost"] for row in rows] == [None]
+    assert grades(solved(), moves((0, "r50"), (1, "c"), oop="AsAh"), 1) == []
+    assert score([{"grades": rows}]) is None
+
+
+def test_hands_at_a_solved_spot_are_graded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "limit_memory", lambda most: None)
+    with serving(tmp_path, workers=0) as client:
+        spot = solved()
+        spot.save(tmp_path / "spot.safetensors")
+        app: Any = client.app
+        store = app.app.state.store
+        job = put(store, kind="load", upload=str(tmp_path / "spot.safetensors"))
+        worker.run(tmp_path, job)
+        row = store.get("jobs", job)
+        told = {"spot": {"board": "2s2h2d7c7d"}}
+        store.put(
+            "jobs",
+            row
+            | {"state": "done", "result": told, "task": {"memory_limit": "1GiB", "kind": "load"}},
+        )
+        table = client.post("/api/tables", json={"game": f"job:{job}", "opponent": "call"}).json()
+        view = client.post(f"/api/tables/{table['id']}/act", json={"action": "c"}).json()
+        for _ in range(200):
+            if not view["counting"]:
+                break
+            view = client.get(f"/api/tables/{table['id']}").json()
+        assert view["state"] == "over"
+        (row,) = view["last"]["grades"]
+        wanted = 50 if view["past"][0]["held"][0] == "A" else 0
+        assert row["lost"] == pytest.approx(wanted, abs=1)
+        assert view["result"]["grades"]["decisions"] == 1
