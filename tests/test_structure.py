@@ -50,6 +50,12 @@ def test_private_names_stay_in_their_package(structure: Structure) -> None:
     assert not [place for place in outside if not place.endswith("data._version")]  # PyTorch's
 
 
+def test_names_say_what_variables_are(structure: Structure) -> None:
+    tidy = ("play", "blueprints", "abstraction", "refine")
+    packages = tuple(f"subgame.{package}." for package in tidy)
+    assert not [place for place in structure.vague if place.startswith(packages)]
+
+
 def test_functions_are_short(structure: Structure) -> None:
     assert len(structure.long) <= 6, (LONG, structure.long)
 

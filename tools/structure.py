@@ -19,6 +19,8 @@ from pathlib import Path
 
 KINDS = {"RangeEngine", "RangeTree", "SequenceEngine", "SequenceTree", "StreetEngine"}
 """Types whose casts hide a kind that a type checker should see."""
+VAGUE = {"found", "each", "given", "told", "heard", "mind", "meant"}
+"""Names that say nothing about what a variable is."""
 LONG, WIDE = 60, 8
 """The most lines and the most parameters of a function."""
 ROOT = Path(__file__).parent.parent / "src" / "subgame"
@@ -115,6 +117,16 @@ class Structure:
         return places
 
     @cached_property
+    def vague(self) -> list[str]:
+        """Variables and parameters with a name of `VAGUE`, by module and line."""
+        return sorted(
+            f"{module.place(node)} {name}"
+            for module in self.modules.values()
+            for node in ast.walk(module.tree)
+            if (name := bound_name(node)) in VAGUE
+        )
+
+    @cached_property
     def long(self) -> list[tuple[int, str]]:
         """Functions of more than `LONG` lines besides their docstring, longest first.
 
@@ -162,6 +174,7 @@ class Structure:
             "files in those": sum(map(len, typed)),
             "casts to kinds above the engines": len(self.casts),
             "private names of other packages": len(self.private),
+            "vague names": len(self.vague),
             f"functions over {LONG} lines": len(self.long),
             f"functions with over {WIDE} parameters": len(self.wide),
             "lines of signatures with Any": self.anys,
@@ -198,6 +211,13 @@ def parameters(node: Function) -> list[ast.arg]:
     """The parameters of a function, without ``self``."""
     args = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
     return [arg for arg in args if arg.arg not in {"self", "cls"}]
+
+
+def bound_name(node: ast.AST) -> str:
+    """The name that a node binds as a variable or a parameter; "" for all others."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        return node.id
+    return node.arg if isinstance(node, ast.arg) else ""
 
 
 def is_private(name: str) -> bool:

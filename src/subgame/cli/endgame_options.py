@@ -67,7 +67,9 @@ class Keeping:
     """What is saved."""
 
     PANEL: ClassVar[str] = "Files"
-    out: Path | None = opt(None, "FILE", "Save the spot and its strategy; FILE ends in .safetensors.")
+    out: Path | None = opt(
+        None, "FILE", "Save the spot and its strategy; FILE ends in .safetensors."
+    )
     save: str = opt(
         "state",
         "KIND",

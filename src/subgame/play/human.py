@@ -55,7 +55,9 @@ class Human(Watcher):
             actions = [action_name(betting, action) for action in legal]
             actions += ["or any size"] if betting.least_raise is not None else []
             behind = [betting.behind[self.seat], betting.behind[1 - self.seat]]
-            knows += f" The pot is {betting.pot}; you have {behind[0]} behind, the agent {behind[1]}."
+            knows += (
+                f" The pot is {betting.pot}; you have {behind[0]} behind, the agent {behind[1]}."
+            )
         return f"{knows} Your action ({', '.join(actions)}): "
 
     def _meant(self, typed: str, legal: Sequence[str]) -> str | None:

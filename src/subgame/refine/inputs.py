@@ -66,12 +66,12 @@ class GadgetInputs:
 
     def mapped(self, ours: Mapped, theirs: Mapped) -> GadgetInputs:
         """The same after a function of our numbers and one of the opponent's."""
-        found = {
+        arrays = {
             name: (ours if name == "our_reach" else theirs)(values)
             for name, values in vars(self).items()
             if name != "opponent" and values is not None
         }
-        return replace(self, **found)
+        return replace(self, **arrays)
 
     def on(self, engine: Engine) -> GadgetInputs:
         """The same as ``[root, s]`` on an engine's device."""
