@@ -10,4 +10,4 @@ class Frozen:
     """A frozen dataclass whose copies and pickles have its fields, and not what it has cached."""
 
     def __getstate__(self) -> dict[str, object]:
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        return {field.name: getattr(self, field.name) for field in fields(self)}

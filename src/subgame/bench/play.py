@@ -64,9 +64,9 @@ def _strategy(name: str, iterations: int) -> Strategy:
 
 
 def _known(name: str, agent: Agent) -> Strategy:
-    found = known_strategy(_tree(name), agent)
-    assert found is not None
-    return found
+    result = known_strategy(_tree(name), agent)
+    assert result is not None
+    return result
 
 
 # What is measured ----------------------------------------------------------------------------
@@ -189,7 +189,7 @@ def table(found: dict[str, Any]) -> Table:
     shown.add_column("what")
     for column in ("found", "unit", "should be"):
         shown.add_column(column, justify="left" if column == "unit" else "right")
-    for name in (each for each in SECTIONS if each in found):
+    for name in (section for section in SECTIONS if section in found):
         shown.add_section()
         shown.add_row(f"[bold]{TITLES[name]}[/]", "", "", "")
         for row in found[name]:

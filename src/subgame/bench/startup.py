@@ -98,7 +98,7 @@ def _starts(commands: Sequence[str]) -> dict[str, tuple[list[str], float | None]
     """`COMMANDS`, the help of some commands, and `ERRORS`."""
     words = [f"{name} --help" for name in commands] + ERRORS
     return COMMANDS | {
-        f"subgame {each}": (["-m", "subgame.cli", *each.split()], 0.3) for each in words
+        f"subgame {word}": (["-m", "subgame.cli", *word.split()], 0.3) for word in words
     }
 
 

@@ -250,7 +250,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _takes(command: str, option: str) -> bool:
-    return command in COMMANDS and any(option in each.opts for each in load(command).params)
+    return command in COMMANDS and any(option in param.opts for param in load(command).params)
 
 
 def _warn(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
@@ -286,7 +286,7 @@ def _usage(error: Exception) -> str:
     path = context.command_path if context is not None else "subgame"
     wrong = getattr(error, "option_name", None)
     if type(error).__name__ == "NoSuchOption" and context is not None:
-        shown = [each for each in context.command.params if not getattr(each, "hidden", False)]
+        shown = [param for param in context.command.params if not getattr(param, "hidden", False)]
         known = [name for option in shown for name in option.opts]
         options = [name for name in known if name.startswith("--")]
         near = nearest(str(wrong), [*options, "--help"])

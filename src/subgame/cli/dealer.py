@@ -104,7 +104,7 @@ def dealer_command(
     players = [
         _player(text, k, rules, log, host, limits) for k, text in enumerate((first, second), 1)
     ]
-    named = [each.name for each in players if isinstance(each, Remote)]
+    named = [player.name for player in players if isinstance(player, Remote)]
     if len(set(named)) < len(named):
         raise SubgameError(f"Both players are called '{named[0]}'; give them two names.")
     for player in players:
@@ -118,7 +118,9 @@ def dealer_command(
         if isinstance(player, Remote) and player.journal is not None:
             player.journal.unlink(missing_ok=True)  # the match is over, and in the log
     score = score_line(result.result.mean * result.hands / rules.unit[1], result.agents)
-    clocks = {each.name: each.clock.summary() for each in players if isinstance(each, Remote)}
+    clocks = {
+        player.name: player.clock.summary() for player in players if isinstance(player, Remote)
+    }
     if json:
         emit(result.summary() | {"score": score, "times": clocks})
         return

@@ -302,7 +302,7 @@ def hand_values(decision: Decision, only: str) -> Table:
     classes = decision.class_table(only)
     hands = decision.hand_table(only)
     for group in classes:
-        inside = [each for each in hands if each["class"] == group["class"]]
+        inside = [hand for hand in hands if hand["class"] == group["class"]]
         rows = [(group["class"], group)] if len(inside) > 1 else []
         if len(classes) <= FEW:
             rows += [(f"  {each['hand']}" if rows else each["hand"], each) for each in inside]
@@ -326,11 +326,11 @@ def _actions(decision: Decision) -> dict[str, object]:
 def decisions(solved: Endgame, line: str | None) -> list[Decision]:
     """The first decision of each player, and the one that `line` asks for."""
     first = solved.decision()
-    found = [first]
+    result = [first]
     after = first.betting.child("c")
     if not after.is_over and after.street == first.betting.street:
-        found.append(solved.decision("c"))
+        result.append(solved.decision("c"))
     if line:
         asked = solved.decision(line)
-        found = [each for each in found if each.line != asked.line] + [asked]
-    return found
+        result = [each for each in result if each.line != asked.line] + [asked]
+    return result

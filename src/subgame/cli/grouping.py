@@ -31,17 +31,19 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
         if is_dataclass(kind):
             groups[name], inner = kind, get_type_hints(kind, include_extras=True)
             panel = getattr(kind, "PANEL", None)
-            options += [_option(each.name, inner[each.name], each, panel) for each in fields(kind)]
+            options += [
+                _option(field.name, inner[field.name], field, panel) for field in fields(kind)
+            ]
         else:
             options.append(_option(name, kind, given.default))
 
     def call(**given: Any) -> None:
         for name, kind in groups.items():
-            given[name] = kind(**{each.name: given.pop(each.name) for each in fields(kind)})
+            given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
         command(**given)
 
     call.__name__, call.__doc__, call.__module__ = command.__name__, command.__doc__, __name__
-    call.__annotations__ = {each.name: each.annotation for each in options}
+    call.__annotations__ = {option.name: option.annotation for option in options}
     vars(call)["__signature__"] = inspect.Signature(options)
     return call
 

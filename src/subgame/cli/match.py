@@ -131,8 +131,8 @@ class Workers:
                 raise SubgameError(
                     f"There is no Dask scheduler at {self.dask} ({error})."
                 ) from None
-            found: Executor = client.get_executor()
-            return found
+            result: Executor = client.get_executor()
+            return result
         if self.jobs == 1:
             return None
         return stack.enter_context(ProcessPoolExecutor(bounded("--jobs", self.jobs, PROCESS)))

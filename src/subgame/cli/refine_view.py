@@ -204,7 +204,7 @@ def _hands(console: Console, found: Refinement, rough: Strategy) -> None:
             *([part.subgame.name] if several else []),
             SEATS[1 - part.player],
             part.infosets[s],
-            *(number_text(float(each[s])) for each in numbers),
+            *(number_text(float(number[s])) for number in numbers),
             Text(number_text(margin), bad),
             end_section=k == len(low) - 1,
         )

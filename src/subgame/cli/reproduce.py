@@ -108,7 +108,7 @@ def _list(json: bool) -> None:
     from subgame.papers import KEYS
 
     names = ("key", "paper", "what", "takes")
-    rows = [{name: getattr(each, name) for name in names} for each in KEYS.values()]
+    rows = [{name: getattr(key, name) for name in names} for key in KEYS.values()]
     if json:
         emit({"reproductions": rows})
         return

@@ -51,12 +51,12 @@ def read_table(path: Path) -> dict[str, dict[str, float]]:
     """The table in a JSON file: infoset -> action -> probability."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        result = dict(pairs)
+        if len(result) < len(pairs):
             names = [name for name, _ in pairs]
             twice = next(name for name in names if names.count(name) > 1)
             raise SubgameError(f"{path} contains '{twice}' twice.")
-        return found
+        return result
 
     text = read_text(path, JSON)
     try:

@@ -167,10 +167,10 @@ def train_command(
     if json:
         answer = {
             "game": tree.game_name,
-            "limit": [each.name for each in limit.subgames],
+            "limit": [subgame.name for subgame in limit.subgames],
             **made,
             "layers": list(training.layers),
-            "networks": [_told(each) for each in networks],
+            "networks": [_told(network) for network in networks],
             "seconds": took,
         }
         emit(answer, saved)
@@ -226,7 +226,10 @@ def _show(
     shown = table(*numbers, numbers=numbers)
     for network in networks:
         counts = (len(network.continuations), len(network.top), network.parameters)
-        cells = [*(f"{n:,}" for n in counts), *(f"{getattr(network, each):.3g}" for each in errors)]
+        cells = [
+            *(f"{n:,}" for n in counts),
+            *(f"{getattr(network, error):.3g}" for error in errors),
+        ]
         shown.add_row(str(network.player), *cells)
     console.print(shown, end="")
     for name, what in errors.values():

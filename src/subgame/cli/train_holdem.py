@@ -77,13 +77,13 @@ def _blueprint(rules: Holdem, given: Given) -> StoredBlueprint:
     if given.blueprint not in (None, DEFAULT.stem):
         raise did_you_mean("blueprint", str(given.blueprint), [DEFAULT.stem])
     words = ("uniform", "random")
-    found = None if given.strategy in words else whole_blueprint(rules, given.strategy)
-    if found is None:
+    result = None if given.strategy in words else whole_blueprint(rules, given.strategy)
+    if result is None:
         raise SubgameError(
             f"In hold'em a network is trained for a blueprint: for {rules} give a file made by "
             f"subgame blueprint, or for hunl --blueprint {DEFAULT.stem}."
         )
-    return found
+    return result
 
 
 def _show(network: FlopNetwork, saved: Path | None, took: float) -> None:

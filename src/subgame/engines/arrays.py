@@ -43,10 +43,10 @@ def as_double(array: Array) -> Array:
 
 def as_index(numbers: object, like: Array) -> Array:
     """Whole numbers to index an array with, on its device."""
-    found = np.asarray(numbers, dtype=np.int64)
+    result = np.asarray(numbers, dtype=np.int64)
     if isinstance(like, np.ndarray):
-        return found
-    return importlib.import_module("torch").as_tensor(found, device=like.device)
+        return result
+    return importlib.import_module("torch").as_tensor(result, device=like.device)
 
 
 def as_numpy(array: Array) -> Floats:

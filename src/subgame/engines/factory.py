@@ -75,12 +75,12 @@ def engine(
             f"float32, not with {storage}."
         )
     key = name if storage == "float32" else f"{name}, {storage}"
-    found: Engine | None = tree.engines.get(key)
-    if found is None:
-        found = tree.engines[key] = _made(tree, name, storage)
-    if isinstance(found, NumbaRangeEngine) and threads is not None:
-        found.set_threads(threads)
-    return found
+    result: Engine | None = tree.engines.get(key)
+    if result is None:
+        result = tree.engines[key] = _made(tree, name, storage)
+    if isinstance(result, NumbaRangeEngine) and threads is not None:
+        result.set_threads(threads)
+    return result
 
 
 def _made(tree: PublicTree, device: str, storage: str) -> Engine:

@@ -92,11 +92,11 @@ def made(game: Holdem, iterations: int) -> Callable[[str], Agent]:
         if name in known:
             return known[name]
         if name == "blueprint":
-            found: Agent = BlueprintAgent(game, blueprint)
+            result: Agent = BlueprintAgent(game, blueprint)
         elif name in ("purified", "0.15"):
-            found = copy.copy(of("nested"))
-            assert isinstance(found, HoldemAgent)
-            found.threshold = 1.0 if name == "purified" else float(name)
+            result = copy.copy(of("nested"))
+            assert isinstance(result, HoldemAgent)
+            result.threshold = 1.0 if name == "purified" else float(name)
         else:
             options: dict[str, dict[str, Any]] = {
                 "nested": {},
@@ -105,12 +105,12 @@ def made(game: Holdem, iterations: int) -> Callable[[str], Agent]:
                 "single": {"limited": BOTH, "choices": 1},
                 "limited": {"limited": BOTH},
             }
-            found = solving(**options[name])
+            result = solving(**options[name])
             if name == "cfr+":
-                found.search = replace(found.search, schedule=name)
-        found.name = name
-        known[name] = found
-        return found
+                result.search = replace(result.search, schedule=name)
+        result.name = name
+        known[name] = result
+        return result
 
     return of
 
@@ -179,7 +179,7 @@ def _found(
                 pair = Pair(*(record[name] for name in names))
                 pairs[record["contest"]][pair.number] = pair
         while True:
-            left = [each for each in contests if len(pairs[each.name]) < each.deals]
+            left = [contest for contest in contests if len(pairs[contest.name]) < contest.deals]
             spent = time.process_time() - began
             if not left or (budget is not None and spent > budget):
                 break

@@ -103,11 +103,11 @@ def memory(quick: bool) -> dict[str, dict[str, int]]:
 
     Quick: of Leduc alone.
     """
-    found = {"leduc": _peaks(sg.games.load("leduc"), AT)}
+    result = {"leduc": _peaks(sg.games.load("leduc"), AT)}
     if not quick:
         dice = sg.games.load("liars-dice", dice=1, faces=5)
-        found["liars-dice(faces=5), three bids in"] = _peaks(dice, _third_bid)
-    return found
+        result["liars-dice(faces=5), three bids in"] = _peaks(dice, _third_bid)
+    return result
 
 
 def _peaks(game: sg.Game, at: Any) -> dict[str, int]:

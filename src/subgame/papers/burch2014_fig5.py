@@ -161,7 +161,9 @@ def _others(
     original, estimate = lift(strategy, tree), abstract_best_response(strategy, tree)
     refine = partial(sg.refine, tree, original, at=subgames, iterations=1_000, allow_worse=True)
     gadgets = sg.Maxmargin(), sg.Estimate()
-    return {each.name: refine(technique=each, estimate=estimate).after.mean for each in gadgets}
+    return {
+        gadget.name: refine(technique=gadget, estimate=estimate).after.mean for gadget in gadgets
+    }
 
 
 def _panel(

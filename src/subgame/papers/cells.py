@@ -60,22 +60,22 @@ def cells_of(file: Path | None, made: str = "") -> Iterator[Cells]:
 def _read(file: Path) -> dict[str, dict[str, Any]]:
     """The cells of a file; another file is refused."""
     try:
-        found = json.loads(read_text(file, KEPT) or "{}")
+        result = json.loads(read_text(file, KEPT) or "{}")
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict) or not all(
+        result = None
+    if not isinstance(result, dict) or not all(
         " | " in name and isinstance(cell, dict) and cell.keys() & MARKS
-        for name, cell in found.items()
+        for name, cell in result.items()
     ):
         raise unreadable(file, "has other contents", KEPT)
-    return found
+    return result
 
 
 def cell_of(seats: tuple[float, float], seconds: float) -> dict[str, Any]:
     """A cell from what a best response wins against each seat, in chips."""
     return {
         "mbb/h": mbb(sum(seats) / 2),
-        "per seat, mbb/h": [mbb(each) for each in seats],
+        "per seat, mbb/h": [mbb(seat) for seat in seats],
         "seconds": seconds,
     }
 

@@ -245,7 +245,7 @@ def compared(how: Settings, lines: list[dict[str, Any]]) -> Found:
         means.append(float(margins.mean()))
         spreads.append(error)
     paper = [theirs for _, theirs, _ in TECHNIQUES.values()]
-    intervals = [each[2] for each in TECHNIQUES.values()]
+    intervals = [technique[2] for technique in TECHNIQUES.values()]
     curves = [marks("ours", means, spread=spreads), marks("paper", paper, "x", spread=intervals)]
     title = f"Margins of {len(lines):,} river subgames"
     shown = panel(title, "chips (a big blind is 100)", "", curves, names=list(TECHNIQUES))

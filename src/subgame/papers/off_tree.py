@@ -107,9 +107,7 @@ class OffTree:
         out = []
         for size in self.sizes:
             plan = self.as_after(size, o, theirs)
-            found = [
-                self.pairs.values((plan, each) if o == 0 else (each, plan), o) for each in ours
-            ]
+            found = [self.pairs.values((plan, our) if o == 0 else (our, plan), o) for our in ours]
             out.append(sum(found[1:], found[0]) / len(found))
         return out
 

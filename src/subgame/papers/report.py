@@ -60,11 +60,11 @@ def marks(
     spread: Sequence[float | None] | None = None,
 ) -> dict[str, object]:
     """A mark for each of a panel's `names`, with an interval of so much on either side."""
-    found = series(label, dict(enumerate(values)), line="", marker=marker, size=size)
+    result = series(label, dict(enumerate(values)), line="", marker=marker, size=size)
     if spread is None:
-        return found
+        return result
     both = [(value, each or 0.0) for value, each in zip(values, spread, strict=True)]
-    return {**found, "low": [v - e for v, e in both], "high": [v + e for v, e in both]}
+    return {**result, "low": [v - e for v, e in both], "high": [v + e for v, e in both]}
 
 
 def panel(
@@ -316,7 +316,7 @@ def machine(versions: Sequence[str] = VERSIONS) -> dict[str, str]:
     """Where the figures come from: the system, its processors and the versions."""
     from importlib.metadata import PackageNotFoundError, version
 
-    found = {
+    result = {
         "platform": platform.platform(),
         "processor": _processor(),
         "cpus": str(os.cpu_count() or 0),
@@ -324,10 +324,10 @@ def machine(versions: Sequence[str] = VERSIONS) -> dict[str, str]:
     }
     for name in versions:
         try:
-            found[name] = version(name)
+            result[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            result[name] = "not installed"
+    return result
 
 
 def _processor() -> str:

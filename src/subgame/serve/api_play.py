@@ -42,8 +42,8 @@ def tables(request: Request) -> Tables:
     with _opening:
         if state.tables is None:
             state.tables = Tables(state.store)
-    found: Tables = state.tables
-    return found
+    result: Tables = state.tables
+    return result
 
 
 @play_router.get("/agents")

@@ -146,7 +146,7 @@ class Jobs:
             row = self.store.get("jobs", id)
             if row["state"] in WAITING:
                 raise SubgameError("A job that waits or runs cannot be removed; cancel it first.")
-            if any(each.get("of") == id for each in self.store.rows("jobs", 10_000)):
+            if any(row.get("of") == id for row in self.store.rows("jobs", 10_000)):
                 raise SubgameError("Other jobs refine this one; remove them first.")
             shutil.rmtree(self.store.folder(id), ignore_errors=True)
             self.store.remove("jobs", id)

@@ -216,5 +216,5 @@ def _numbers(values: NDArray[Any], digits: int = DIGITS) -> list[Any]:
 
     told = np.round(values, digits).astype(object)
     told[np.isnan(values)] = None
-    found: list[Any] = told.tolist()
-    return found
+    result: list[Any] = told.tolist()
+    return result

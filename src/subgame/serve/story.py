@@ -22,8 +22,8 @@ def story() -> dict[str, object]:
     >>> {step["id"]: round(step["best_response"], 3) for step in told}["maxmargin"]
     0.375
     """
-    found: dict[str, Any] = json.loads(KEPT.read_text(encoding="utf-8"))
-    return found
+    result: dict[str, Any] = json.loads(KEPT.read_text(encoding="utf-8"))
+    return result
 
 
 def computed() -> dict[str, Any]:

@@ -53,7 +53,7 @@ def with_options(known: Any, made: Any = None, **defaults: object) -> Callable[[
     """
     keyword = inspect.Parameter.KEYWORD_ONLY
     if made is not None:
-        defaults = {each.name: each.default for each in fields(made)} | defaults
+        defaults = {field.name: field.default for field in fields(made)} | defaults
 
     def shown(verb: F) -> F:
         own = inspect.signature(verb)

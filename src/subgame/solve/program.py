@@ -88,7 +88,7 @@ def maximin(
         objective[:size] = -prefer
     box = np.full((size + bounds, 2), [-np.inf, np.inf])
     box[:size] = np.stack(between, axis=1)
-    found = linprog(
+    result = linprog(
         objective,
         A_ub=hstack([-parts.payoff, parts.bound], format="csr"),
         b_ub=np.zeros(parts.payoff.shape[0]),
@@ -97,6 +97,6 @@ def maximin(
         bounds=box,
         method=method,
     )
-    if found.status != 0:
-        raise SubgameError(f"The linear program of {name} was not solved: {found.message}")
-    return found
+    if result.status != 0:
+        raise SubgameError(f"The linear program of {name} was not solved: {result.message}")
+    return result

@@ -88,8 +88,8 @@ class Explorer:
             raise SubgameError("The strategy is damaged: it has probabilities that are not finite.")
         out = np.zeros((self.game.deck.num_hands, weights.shape[1]))
         out[self.tree.units[u].hands[p]] = regret_matching(weights, 1)
-        found: Floats = out[hands]
-        return found
+        result: Floats = out[hands]
+        return result
 
     def reach(self, walk: Walk) -> list[Floats]:
         """[hand] for each player: the weight in the range times the probabilities of the line."""

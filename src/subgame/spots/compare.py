@@ -149,8 +149,8 @@ class DecisionPair:
             taken = np.bincount(of, here.chance * often, size)
             with np.errstate(divide="ignore", invalid="ignore"):
                 out.append(np.where(weight > 0, taken / weight, np.nan))
-        found: Floats = out[1] - out[0]
-        return found
+        result: Floats = out[1] - out[0]
+        return result
 
 
 def _index(names: tuple[str, ...], name: str) -> int:

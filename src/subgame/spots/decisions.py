@@ -163,15 +163,15 @@ class Decision:
         hand in the middle of a part. It is empty if the range is.
         """
         likely = self._likely(p)
-        found = {}
+        result = {}
         for name, values in (("ev", self._values[1][p]), ("equity", self._equities[p])):
             some = np.flatnonzero((likely > 0) & ~np.isnan(values))
             order = some[np.argsort(values[some], kind="stable")]
             below = likely[order].cumsum()
             middles = (np.arange(points) + 0.5) / points * likely[order].sum()
             at = np.minimum(np.searchsorted(below, middles), max(len(order) - 1, 0))
-            found[name] = values[order][at] if len(order) else values[order]
-        return found
+            result[name] = values[order][at] if len(order) else values[order]
+        return result
 
     def _likely(self, p: int) -> Floats:
         """[hand] how likely player `p` holds each hand here, up to a factor."""
@@ -280,7 +280,7 @@ class Decision:
     def as_dict(self, only: str = "", *, values: bool = True) -> dict[str, Any]:
         """Everything about the decision as plain data, which JSON can hold."""
         deck, betting = self.tree.holdem.deck, self.betting
-        found: dict[str, Any] = {
+        result: dict[str, Any] = {
             "line": self.line,
             "words": self.words,
             "street": STREETS[betting.street],
@@ -292,12 +292,12 @@ class Decision:
             "reach": self.line_frequency,
         }
         if values:
-            found["ev"], found["equity"] = list(self.ev), list(self.equity)
-            found["eqr"] = [self._eqr(*each) for each in zip(self.ev, self.equity, strict=True)]
-        found["actions"] = list(self.action_table(values=values))
-        found["hands"] = list(self.hand_table(only, values=values))
-        found["classes"] = list(self.class_table(only, values=values))
-        return found
+            result["ev"], result["equity"] = list(self.ev), list(self.equity)
+            result["eqr"] = [self._eqr(*each) for each in zip(self.ev, self.equity, strict=True)]
+        result["actions"] = list(self.action_table(values=values))
+        result["hands"] = list(self.hand_table(only, values=values))
+        result["classes"] = list(self.class_table(only, values=values))
+        return result
 
 
 def _weighted(weights: Floats, values: Floats) -> float:

@@ -393,19 +393,19 @@ def _stored_values(path: str | Path, tree: RangeTree) -> dict[str, Any] | None:
     sizes = [(len(side.slots),) for side in tree.players]
     try:
         totals = json.loads(said["values"])
-        found: dict[str, Any] = {key: tuple(map(float, totals[key])) for key in ("ev", "equity")}
+        result: dict[str, Any] = {key: tuple(map(float, totals[key])) for key in ("ev", "equity")}
         for name in ("ev", "equity"):
             one, two = (np.array(tensors[f"{name}{p}"], dtype=np.float64) for p in (0, 1))
             if [one.shape, two.shape] != sizes:
                 return None
-            found[f"hand_{name}"] = one, two
+            result[f"hand_{name}"] = one, two
         if "exploitability" in said:
             first, second, *both = map(float, json.loads(said["exploitability"]))
             won = (both[0], both[1]) if both else None
-            found["exploitability"] = Exploitability((first, second), won)
+            result["exploitability"] = Exploitability((first, second), won)
     except DAMAGED:
         return None
-    return found
+    return result
 
 
 def _game(path: str | Path, said: Mapping[str, str]) -> Holdem:

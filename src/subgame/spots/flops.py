@@ -39,8 +39,8 @@ class Flop(NamedTuple):
 def subsets() -> dict[str, Any]:
     """The subsets that come with the package, by their size."""
     text = (files("subgame") / "data" / "flops.json").read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found
+    result: dict[str, Any] = json.loads(text)
+    return result
 
 
 def flops(which: str | int | Path) -> list[Flop]:

@@ -80,11 +80,11 @@ def read_locks(texts: Iterable[str]) -> list[Lock]:
     """Locks from texts, each a lock or ``@FILE`` with a lock on each line."""
     from subgame.errors import read_text
 
-    found: list[Lock] = []
+    result: list[Lock] = []
     for text in texts:
         lines = read_text(text[1:], "a file of locks").splitlines() if text[:1] == "@" else [text]
-        found += [Lock.parse(line) for line in lines if line.strip() and line.lstrip()[0] != "#"]
-    return found
+        result += [Lock.parse(line) for line in lines if line.strip() and line.lstrip()[0] != "#"]
+    return result
 
 
 def _entry(text: str, entry: str) -> tuple[str, dict[str, float]]:

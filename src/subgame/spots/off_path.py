@@ -122,8 +122,8 @@ def _values(
     rows = run.first_street(p, mine, run.plan(o, theirs, given)) * below.tree.deals
     every = np.zeros((deck.num_hands, len(rows)))
     every[below.tree.units[0].hands[p]] = rows.T
-    found: Floats = every[hands]
-    return found
+    result: Floats = every[hands]
+    return result
 
 
 def _steps(explorer: Explorer, board: tuple[int, ...], state: Betting) -> tuple[Step, ...]:

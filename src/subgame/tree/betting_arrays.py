@@ -135,11 +135,11 @@ class BettingArrays:
 
     def actions(self, decision: int) -> tuple[str, ...]:
         """The actions of a decision: f, c, r with the street's total."""
-        found = self._names.get(decision)
-        if found is None:
+        result = self._names.get(decision)
+        if result is None:
             codes = self.code[self.first[decision] : self.first[decision + 1]]
-            found = self._names[decision] = tuple(map(action_name, codes))
-        return found
+            result = self._names[decision] = tuple(map(action_name, codes))
+        return result
 
     @cached_property
     def _names(self) -> dict[int, tuple[str, ...]]:
@@ -201,17 +201,17 @@ class _Node(NamedTuple):
 
 def _walk(game: Holdem) -> list[_Node]:
     """All decisions, each before those that follow it."""
-    found: list[_Node] = []
+    result: list[_Node] = []
     stack: list[tuple[Betting, tuple[int, int], list[int] | None, int]] = []
     stack.append((game.start(), (0, 0), None, 0))
     while stack:
         betting, depth, into, at = stack.pop()
         if into is not None:
-            into[at] = len(found)
+            into[at] = len(result)
         names = game.actions(betting)
         player = betting.player
         node = _Node((player, depth[player], betting.street, len(names)), [], [], [])
-        found.append(node)
+        result.append(node)
         deeper = (depth[0] + (player == 0), depth[1] + (player == 1))
         for name in names:
             after = betting.child(name)
@@ -220,7 +220,7 @@ def _walk(game: Holdem) -> list[_Node]:
             node.stake.append(int(after.net(0)[0]) if after.is_over else 0)
             if not after.is_over:
                 stack.append((after, deeper, node.child, len(node.child) - 1))
-    return found
+    return result
 
 
 def _check(stored: Mapping[str, NDArray[Any]]) -> None:

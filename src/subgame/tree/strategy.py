@@ -270,13 +270,13 @@ def _find(tree: PublicTree, name: str) -> list[tuple[int, int]]:
     shape = re.fullmatch(r"player ([01]): (.*)", name, re.DOTALL)
     if shape and not any(name in side.index for _, side in seats):
         seats, name = [seats[int(shape[1])]], shape[2]
-    found = [(p, side.index[name]) for p, side in seats if name in side.index]
-    if not found:
+    result = [(p, side.index[name]) for p, side in seats if name in side.index]
+    if not result:
         one, two = (side.names for side in tree.players)
         count = len(one)
         every = OnDemand(count + len(two), lambda i: one[i] if i < count else two[i - count])
         raise did_you_mean("infoset", name, every)
-    return found
+    return result
 
 
 def _numbers(side: Side, i: int, row: Mapping[str, float]) -> NDArray[np.float64]:

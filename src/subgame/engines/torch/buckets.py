@@ -347,10 +347,10 @@ def _places(buckets: Buckets, s: int, p: int, level: Level) -> NDArray[np.int32]
     hands, units = level.hands[p], len(buckets.groupings[s].of)
     if units != level.units:
         raise SubgameError(f"These buckets are for {units:,} boards, not for {level.units:,}.")
-    found = buckets.places(s, p, hands.wide)
-    if not np.array_equal(found >= 0, np.arange(hands.wide) < hands.held[:, None]):
+    result = buckets.places(s, p, hands.wide)
+    if not np.array_equal(result >= 0, np.arange(hands.wide) < hands.held[:, None]):
         raise SubgameError("The buckets were made for the hands of another tree.")
-    return found
+    return result
 
 
 def _roots_above(levels: list[Level], p: int) -> list[Ints]:

@@ -112,16 +112,16 @@ class Script:
     @cached_property
     def order(self) -> list[int]:
         """Decisions below our roots, depth first."""
-        found: list[int] = []
+        result: list[int] = []
 
         def visit(row: int) -> None:
             for i in self.below[row]:
-                found.append(i)
+                result.append(i)
                 for below in self.bet.infosets[i].rows:
                     visit(below)
 
         visit(0)
-        return found
+        return result
 
     # Text ------------------------------------------------------------------------------------
     def put(self, line: str) -> None:

@@ -77,10 +77,10 @@ class Betting:
 
     def spread(self, above: list[int]) -> list[int]:
         """[row] what its root has of `above`."""
-        found = above + [-1] * self.edges
+        result = above + [-1] * self.edges
         for node in self.infosets:
-            found[node.first : node.first + node.actions] = [found[node.parent]] * node.actions
-        return found
+            result[node.first : node.first + node.actions] = [result[node.parent]] * node.actions
+        return result
 
 
 def betting(street: Street) -> tuple[Betting, Betting]:
@@ -278,8 +278,8 @@ class _Rows:
 
     def read(self, flat: NDArray[np.uint16], blank: int) -> Ints:
         """[u, h] what `BoardArrays` has of each hand."""
-        found: Ints = np.where(self.real, flat.take(self._index), blank)
-        return found
+        result: Ints = np.where(self.real, flat.take(self._index), blank)
+        return result
 
 
 class _Builder:
@@ -364,9 +364,9 @@ class _Builder:
         places = np.pad(
             self._scattered(hand, self.hands, wide), ((0, 0), (0, 1)), constant_values=wide
         )
-        found = places.take(self.hand_of, axis=1).reshape(-1, self.size, self.size)
-        found.sort(axis=2)
-        return found
+        result = places.take(self.hand_of, axis=1).reshape(-1, self.size, self.size)
+        result.sort(axis=2)
+        return result
 
     @staticmethod
     def _bounds(mine: _Rows, theirs: _Rows) -> Small:
@@ -375,8 +375,8 @@ class _Builder:
         table = np.zeros((boards, groups, 2), np.int16)  # the last group is no hands
         table[:, :-1, 0], table[:, :-1, 1] = theirs.starts[:, :-1], theirs.starts[:, 1:]
         at = np.arange(boards)[:, None] * groups + mine.group
-        found: Small = _as_one(table).take(at)[..., None].view(np.int16)
-        return found
+        result: Small = _as_one(table).take(at)[..., None].view(np.int16)
+        return result
 
     def _spots(self, mine: _Rows, theirs: _Rows) -> Small:
         """[u, h, 4] for both cards: where sums over weaker, and not stronger, hands are read."""

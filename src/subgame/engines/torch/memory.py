@@ -173,23 +173,23 @@ class Needs:
             placement = "device"
         inside = self.estimate("device")
         if placement == "device" or (placement is None and inside.device <= limit):
-            found = inside
+            result = inside
         else:
-            found = self._fitting(limit)
-        if found.device > limit:
+            result = self._fitting(limit)
+        if result.device > limit:
             needs, kept = "needs about", ""
-            if found.placement == "host":
+            if result.placement == "host":
                 needs, kept = "needs at least", ", with regrets and averages in host memory"
             raise MemoryLimitError(
-                f"{what} {needs} {human_bytes(found.device)} on {device}{kept}, and "
+                f"{what} {needs} {human_bytes(result.device)} on {device}{kept}, and "
                 f"only {human_bytes(limit)} are free."
             )
-        if found.host and found.host > (spare := available()):
+        if result.host and result.host > (spare := available()):
             raise MemoryLimitError(
-                f"{what} needs about {human_bytes(found.host)} of host memory beside "
-                f"{human_bytes(found.device)} on {device}, and only {human_bytes(spare)} are free."
+                f"{what} needs about {human_bytes(result.host)} of host memory beside "
+                f"{human_bytes(result.device)} on {device}, and only {human_bytes(spare)} are free."
             )
-        return found
+        return result
 
     def _fitting(self, limit: float) -> MemoryEstimate:
         """As many boards at a time as fit, with predictions or without; at least the fewest."""

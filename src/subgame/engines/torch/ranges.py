@@ -129,11 +129,11 @@ class TorchRangeEngine(RangeBatch):
         return super().inside(p, reach)
 
     def _outside(self, p: int, values: Tensor) -> Tensor:
-        found = super()._outside(p, values)
+        result = super()._outside(p, values)
         if self._many:
-            return found
-        found = found[:, : len(self.tree.players[p].slots)]
-        return found[:, self._order[p][1]] if self._order else found.contiguous()
+            return result
+        result = result[:, : len(self.tree.players[p].slots)]
+        return result[:, self._order[p][1]] if self._order else result.contiguous()
 
     def roots(self, p: int) -> Tensor:
         """[root, infoset] player `p`'s reach as the tree has it, in float32: a copy."""

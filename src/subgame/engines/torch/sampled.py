@@ -46,7 +46,7 @@ class TorchSweeps(Sweeps):
         self.parent = put(tree.parent, device=self.device).long()
         self.folds, self.showdowns = (
             (
-                [put(each, device=self.device).long() for each in end.sequences],
+                [put(sequence, device=self.device).long() for sequence in end.sequences],
                 put(end.stake, device=self.device) / self.opponents,
             )
             for end in (tree.folds, tree.showdowns)
@@ -78,7 +78,7 @@ class TorchSweeps(Sweeps):
         meets = self.disjoint[live[:, :, None], live[:, None, :]].float()
         meets *= free[:, :, None] * free[:, None, :]
         wins = torch.sign(rank[:, None, :] - rank[:, :, None]).float() * meets
-        bucket = [each.gather(1, live).clip(min=0).long().reshape(-1) for each in buckets]
+        bucket = [bucket.gather(1, live).clip(min=0).long().reshape(-1) for bucket in buckets]
         member = [
             torch.nn.functional.one_hot(each, k).float() * free.reshape(-1, 1)
             for each, k in zip(bucket, self.counts, strict=True)

@@ -78,8 +78,8 @@ class Vector:
 
     def copy(self) -> Floats:
         """As an array of its own."""
-        found: Floats = self.data.cpu().numpy().copy()
-        return found
+        result: Floats = self.data.cpu().numpy().copy()
+        return result
 
     def __getitem__(self, at: Any) -> Any:
         return self.copy()[at]

@@ -56,8 +56,8 @@ class Kept:
         return self.load(actions, load_torch().float32)
 
     def zero_(self) -> Self:
-        for each in self.tensors:
-            each.zero_()
+        for tensor in self.tensors:
+            tensor.zero_()
         return self
 
     def load(self, actions: Any, dtype: Any) -> Tensor:

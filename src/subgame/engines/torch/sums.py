@@ -116,7 +116,7 @@ class Payoffs:
 
     def __call__(self, reach: Tensor) -> Tensor:
         """[q] the player's values where the game ends."""
-        found = self.listed(reach)
+        result = self.listed(reach)
         if not self.products:
-            return found
-        return found + self.touched(self.torch.cat([part(reach) for part in self.products]))
+            return result
+        return result + self.touched(self.torch.cat([part(reach) for part in self.products]))

@@ -39,8 +39,8 @@ class Sweep(NamedTuple):
         played = None if self.mode == Mode.BEST else self.mine.regret
         numbers = (played, *self.mine[1:], *self.theirs._replace(average=None))
         kept = [
-            None if each is None else tuple(map(keeping.kind_of, each.weights.blocks))
-            for each in numbers
+            None if number is None else tuple(map(keeping.kind_of, number.weights.blocks))
+            for number in numbers
         ]
         return self.p, self.mode, self.other.dtype, *kept
 

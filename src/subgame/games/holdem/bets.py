@@ -174,9 +174,9 @@ NOTHING = BetSizes()
 @lru_cache(maxsize=64)
 def _next_moves(lines: tuple[str, ...], whole: bool) -> dict[tuple[str, ...], tuple[str, ...]]:
     """History -> the actions that lines take after it: everywhere, or where each line ends."""
-    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    result: dict[tuple[str, ...], tuple[str, ...]] = {}
     for line in lines:
         steps = moves(line) or ()
         for k in range(0 if whole else max(0, len(steps) - 1), len(steps)):
-            found[steps[:k]] = (*found.get(steps[:k], ()), steps[k])
-    return found
+            result[steps[:k]] = (*result.get(steps[:k], ()), steps[k])
+    return result

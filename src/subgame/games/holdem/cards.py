@@ -263,8 +263,8 @@ class Deck(Frozen):
         >>> deck.facing(np.ones(deck.num_hands)).max()  # six pairs of four cards that are left
         np.float64(6.0)
         """
-        found: npt.NDArray[np.float64] = self._facing @ reach
-        return found
+        result: npt.NDArray[np.float64] = self._facing @ reach
+        return result
 
     @cached_property
     def _facing(self) -> npt.NDArray[np.float64]:

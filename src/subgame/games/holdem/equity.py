@@ -53,7 +53,7 @@ def beaten(xp: Any, rank: Any, hands: Any, cards: int, group: Any) -> tuple[Any,
     def below(places: list[Any], bins: int) -> tuple[Any, Any]:
         """By rank: weaker hands twice and equal hands once; and all hands."""
         size = lines * many * bins
-        found = [xp.bincount(each.reshape(-1), mass.reshape(-1), size) for each in places]
+        found = [xp.bincount(place.reshape(-1), mass.reshape(-1), size) for place in places]
         table = sum(found[1:], found[0]).reshape(lines, many * bins)
         return (2 * xp.cumsum(table, 0) - table).reshape(-1), table.sum(0)
 

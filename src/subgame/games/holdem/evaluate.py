@@ -233,5 +233,5 @@ def _strengths(many: Ints, *, flush: bool) -> Ints:
     straight = wheel | ((count[:, 0] == 1) & (rank[:, 0] - rank[:, 4] == 4))
     category[straight] = 8 if flush else 4
     decide[straight] = np.where(wheel, 3, rank[:, 0])[straight] * base**4
-    found: Ints = category * base**5 + decide
-    return found
+    result: Ints = category * base**5 + decide
+    return result

@@ -67,7 +67,7 @@ def read(path: str | PathLike[str], bets: BetSizes | str = "postflop: 0.5x 1x a"
 def _lines(path: Path) -> dict[str, tuple[int, str]]:
     """Each key with its line number and value."""
     text = read_text(path, WANTED)
-    found: dict[str, tuple[int, str]] = {}
+    result: dict[str, tuple[int, str]] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
@@ -75,13 +75,13 @@ def _lines(path: Path) -> dict[str, tuple[int, str]]:
         if key not in KEYS:
             shown = key if len(key) <= 20 else f"{key[:17]}..."
             raise _fault(path, number, f"'{shown}' is not one of {', '.join(KEYS)}")
-        if key in found:
-            raise _fault(path, number, f"{key} was already given on line {found[key][0]}")
-        found[key] = number, value
+        if key in result:
+            raise _fault(path, number, f"{key} was already given on line {result[key][0]}")
+        result[key] = number, value
     for key in KEYS:
-        if key not in found:
+        if key not in result:
             raise SubgameError(f"The endgame '{path}' has no line that starts with {key}.")
-    return found
+    return result
 
 
 def _whole(path: str | PathLike[str], number: int, text: str, *, low: int, high: int) -> int:

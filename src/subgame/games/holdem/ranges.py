@@ -281,7 +281,7 @@ class _Item:
         return [(high, high - high_a + low_a, kind_a) for high in range(high_a, high_b + 1)]
 
     def _join(self, classes: list[Class]) -> npt.NDArray[np.int64]:
-        return np.concatenate([class_hands(*each, self.deck) for each in classes])
+        return np.concatenate([class_hands(*hand_class, self.deck) for hand_class in classes])
 
     def _fail(self, at: int, token: str, reason: str) -> NoReturn:
         raise fault("range", self.text, self.start + at, token, reason)
@@ -302,8 +302,8 @@ def class_numbers(deck: Deck) -> npt.NDArray[np.int64]:
     rank, suit = np.divmod(deck.hands.T, deck.num_suits)
     low, high = rank
     row, column = np.where(suit[0] == suit[1], (high, low), (low, high))
-    found: npt.NDArray[np.int64] = row * deck.num_ranks + column
-    return found
+    result: npt.NDArray[np.int64] = row * deck.num_ranks + column
+    return result
 
 
 @lru_cache(maxsize=8)

@@ -284,7 +284,7 @@ def _lay_out_endings(endings: list[Ending], p: int, out: dict[str, list[Any]]) -
     found = dict.fromkeys(ending.rows[p] for ending in endings)
     rows = sorted(found, key=lambda row: (row not in shown, row not in folded))
     lane = {row: k for k, row in enumerate(rows)}
-    half = [2 * (lane[each.rows[p]] // LANES) + (not each.showdown) for each in endings]
+    half = [2 * (lane[ending.rows[p]] // LANES) + (not ending.showdown) for ending in endings]
     order = sorted(range(len(endings)), key=lambda e: (half[e], lane[endings[e].rows[p]]))
     chunks, paid = -(-len(rows) // LANES), [endings[e].rows[1 - p] for e in order]
     counts = np.bincount(np.array(half, np.int64), minlength=2 * chunks)

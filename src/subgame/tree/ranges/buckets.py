@@ -176,7 +176,7 @@ def _lossless(tree: RangeTree, s: int) -> Map:
     first, kinds = _held_mask(tree, s), list(_kinds(tree, s))
     for rows, classes in kinds:
         first[rows] &= classes == np.arange(len(classes))
-    found: Map = np.cumsum(first.ravel(), dtype=np.int32).reshape(first.shape) - np.int32(1)
+    result: Map = np.cumsum(first.ravel(), dtype=np.int32).reshape(first.shape) - np.int32(1)
     for rows, classes in kinds:
-        found[rows] = found[rows][:, classes]
-    return found
+        result[rows] = result[rows][:, classes]
+    return result

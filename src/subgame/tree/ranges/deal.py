@@ -145,7 +145,7 @@ def cost_of_action(
     cost = []
     for boards in dealt:
         hands = [hands_left(deck, boards.cards, same.stand(p)) for p in (0, 1)]
-        first, second = (2 * number * float(padded(each).sum()) for each in hands)
+        first, second = (2 * number * float(padded(hand).sum()) for hand in hands)
         cost.append((first, second))
     return cost
 

@@ -120,12 +120,12 @@ def lay_out_hands(
 def _sizes(dealt: list[Dealt], cards: Cards) -> dict[str, NDArray[Any]]:
     """How many equivalent cards are left on each board; boards with equal counts share an entry."""
     boards = [each.cards for each in dealt]
-    last = [each[:, -1] if each.shape[1] else np.zeros(len(each), np.int64) for each in boards]
+    last = [board[:, -1] if board.shape[1] else np.zeros(len(board), np.int64) for board in boards]
     size_at = np.full(sum(map(len, boards)), -1, dtype=np.int64)
     rows, share = np.ones((1, int(cards.slot.max()) + 1)), np.ones(len(size_at))
     if cards.merged:
         taken = [
-            (cards.slot[each][:, :, None] == np.arange(rows.shape[1])).sum(1) for each in boards
+            (cards.slot[board][:, :, None] == np.arange(rows.shape[1])).sum(1) for board in boards
         ]
         left = np.bincount(cards.slot) - np.concatenate(taken)
         share = 1.0 / (left[np.arange(len(left)), cards.slot[np.concatenate(last)]] + 1)
@@ -157,7 +157,7 @@ class _Batch:
             for held in kept[: 1 if self.alike else 2]
         ]
         keys = keys * 2 if self.alike else keys
-        self.hands = np.stack([(each < _NO_HAND).sum(1) for each in keys], axis=1).ravel()  # [up]
+        self.hands = np.stack([(key < _NO_HAND).sum(1) for key in keys], axis=1).ravel()  # [up]
         wide = int(self.hands.max())
         both = np.full((self.count, 2, wide), _NO_HAND, dtype=np.int32)
         for p, each in enumerate(keys):
@@ -234,7 +234,7 @@ class _Batch:
         starts, members = np.zeros(0, np.int64), np.zeros(0, np.uint16)
         if len(moved):
             kinds, kind = np.unique(bits[moved], return_inverse=True)
-            classes = np.stack([suit_classes(self.deck, int(each)) for each in kinds])
+            classes = np.stack([suit_classes(self.deck, int(kind)) for kind in kinds])
             h = np.arange(self.hand.shape[1])
             keys = classes[kind[:, None], self.hand[moved]] << _PLACE | h
             real, count = self.real[moved], self.hands[moved]
@@ -265,10 +265,10 @@ def _ended(row: Ints, values: NDArray[Any], ends: NDArray[Any], kind: Any) -> ND
 
 def store_at(streets: list[Street], street: Ints, hands: Ints) -> Ints:
     """[up] where regrets start, from the street of each board and its numbers of hands, [up]."""
-    edges = np.array([[each.rows[p] - len(each.roots) for p in (0, 1)] for each in streets])
+    edges = np.array([[street.rows[p] - len(street.roots) for p in (0, 1)] for street in streets])
     stored = edges[street] * padded(hands).reshape(-1, 2)
-    found: Ints = (np.cumsum(stored, axis=0) - stored).ravel()
-    return found
+    result: Ints = (np.cumsum(stored, axis=0) - stored).ravel()
+    return result
 
 
 def _joined(

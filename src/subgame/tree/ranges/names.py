@@ -30,10 +30,10 @@ class InfosetIndex(Mapping[str, int]):
         u = finder.boards[board_key(cards)]
         j = finder.decisions[int(side.units.boards.street[u])][line]
         at = np.flatnonzero(side.units[u].held(side.player)[0] == hand)
-        found = side.number(u, j, int(at[0])) if len(at) else -1
-        if found < 0 or side.name(found) != name:  # the same board, but written in another order
+        result = side.number(u, j, int(at[0])) if len(at) else -1
+        if result < 0 or side.name(result) != name:  # the same board, but written in another order
             raise KeyError(name)
-        return found
+        return result
 
     def __len__(self) -> int:
         return len(self.side.names)

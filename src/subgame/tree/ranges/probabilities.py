@@ -69,7 +69,7 @@ def chunks(
             here = held[at : at + step]
             short = np.flatnonzero(here < LANES)
             real = np.arange(LANES) < here[short, None, None]
-            views = [side.street_block(each, s)[at : at + step] for each in arrays]
+            views = [side.street_block(array, s)[at : at + step] for array in arrays]
             yield views, decisions, short, real
 
 

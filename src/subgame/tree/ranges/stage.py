@@ -31,7 +31,9 @@ def stage_tree(tree: RangeTree, streets: list[Street], units: slice | None = Non
             "as a tree of their own; compile the game with merge=False."
         )
     top = len(tree.streets) - len(streets)
-    if [each.index for each in streets] != [each.index for each in tree.streets[max(top, 0) :]]:
+    if [street.index for street in streets] != [
+        street.index for street in tree.streets[max(top, 0) :]
+    ]:
         raise SubgameError("The betting given must be that of the tree's last streets.")
     before = tree.units
     dealt = before.dealt[top:]

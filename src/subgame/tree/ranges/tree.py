@@ -112,8 +112,8 @@ class RangeSide(Frozen):
     def sequences(self, i: int) -> NDArray[np.int64]:
         """The sequences of infoset `i`, one per action."""
         u, j, h = self.locate(i)
-        found: Ints = self.cells(u, j)[h]
-        return found
+        result: Ints = self.cells(u, j)[h]
+        return result
 
     @cached_property
     def finder(self) -> Finder:

@@ -197,7 +197,7 @@ def _at(names: Sequence[str], order: NDArray[np.int64], i: int) -> str:
 def _group(entries: Entries) -> Terminals:
     """Merge entries of equal node and sequences, then gather equal matrices into groups."""
     order = _order(entries.node, entries.row, entries.col)
-    node, row, col = (each[order] for each in entries[:3])
+    node, row, col = (entry[order] for entry in entries[:3])
     value = entries.value[order]
     fresh = _changes(node, row, col)
     value = np.add.reduceat(value, np.flatnonzero(fresh)) if len(value) else value
@@ -218,10 +218,10 @@ def _group(entries: Entries) -> Terminals:
     single = np.flatnonzero(sizes == 1)  # these have the same matrix, so one of them is looked at
     for k in np.sort(np.append(np.flatnonzero(sizes > 1), single[:1])).tolist():
         groups.setdefault(keys[starts[k] : starts[k] + sizes[k]].tobytes(), []).append(k)
-    parts = [single if sizes[each[0]] == 1 else np.array(each) for each in groups.values()]
-    first = np.array([each[0] for each in parts], dtype=np.int64)
+    parts = [single if sizes[group[0]] == 1 else np.array(group) for group in groups.values()]
+    first = np.array([part[0] for part in parts], dtype=np.int64)
     lanes = np.concatenate([*parts, np.zeros(0, np.int64)])  # flat [g][lane]: an index of `starts`
-    count = np.array([len(each) for each in parts], dtype=np.int64)
+    count = np.array([len(part) for part in parts], dtype=np.int64)
     inside, which = _ranges(starts[first], sizes[first])
     m, n = (np.diff(np.append(at, len(held)))[first] for held, at in (rows, cols))
     local_row, local_col, matrix = local_row[inside], local_col[inside], matrix[inside]

@@ -184,9 +184,9 @@ class MoveLists:
         probs: Sequence[float] = (),
     ) -> int:
         """The number of a list, which may be there already."""
-        found = self.index.setdefault((player, seat, names, *keys, *probs), len(self.names))
-        if found < len(self.names):
-            return found
+        result = self.index.setdefault((player, seat, names, *keys, *probs), len(self.names))
+        if result < len(self.names):
+            return result
         self.player.append(player)
         self.seat.append(seat)
         self.label.extend(self.labels.setdefault(name, len(self.labels)) for name in names)
@@ -195,4 +195,4 @@ class MoveLists:
         self.names.append(names)
         self.keys.append(list(keys)[::-1])
         self.start.append(len(self.label))
-        return found
+        return result

@@ -34,7 +34,7 @@ def refuse_large(game: Game, allowed: Allowance) -> None:
     reader, playouts = game.reader(), list[float]()
     while len(playouts) < PLAYOUTS:
         playouts.append(_product(game, reader, rng.choice, enough))
-        if sum(each <= enough for each in playouts) > PLAYOUTS // 2:
+        if sum(playout <= enough for playout in playouts) > PLAYOUTS // 2:
             return  # whatever the others say
     size = sorted(playouts)[PLAYOUTS // 2] / MARGIN
     what = f"{game}: the tree has more than {size:,.0f} histories, as random playouts show. It"

@@ -241,16 +241,16 @@ class _Walk:
                 f"public_state() answers at some histories and not at others ({self.name()}); "
                 "answer everywhere, or return None everywhere to have it derived."
             )
-        found = above
+        result = above
         if above < 0 or self.public_of[above] != public:
             key = (above, public if above >= 0 else None)  # all tops form one public state
-            found = self.node_index.setdefault(key, len(self.node_parent))
-            if found == len(self.node_parent):
+            result = self.node_index.setdefault(key, len(self.node_parent))
+            if result == len(self.node_parent):
                 self.node_parent.append(above)
                 self.public_of.append(public)
                 self.named += len(public) + BYTES_PER_NAME
-        self.node.append(found)
-        return found
+        self.node.append(result)
+        return result
 
     def _list(self, state: Any, player: int, keys: Sequence[Any], found: int) -> int:
         """The number of a list of moves, which is checked unless it is the one `found` before."""
@@ -293,20 +293,20 @@ class _Walk:
     # All histories ---------------------------------------------------------------------------
     def _frozen(self) -> Histories:
         """The table of all histories."""
-        found, known = self._arranged()
+        result, known = self._arranged()
         self._check_memory(complete=True)
         if not self.derive:
-            return found
+            return result
         one, two = (  # equal numbers are equal knowledge, see `knowledge`
-            np.where(each == 0, 3 * last + 1, 3 * each + 2 * (found.player == p))
-            for p, (each, last) in enumerate(zip(known, found.sequence, strict=True))
+            np.where(each == 0, 3 * last + 1, 3 * each + 2 * (result.player == p))
+            for p, (each, last) in enumerate(zip(known, result.sequence, strict=True))
         )
-        last = np.where(found.player[found.parent] == CHANCE, 0, found.edge + 1)
-        ended = np.where(found.player == TERMINAL, last, -1)
-        node, firsts, parent = derive_public(found.parent, (one, two), ended)
-        path = partial(path_of, found.parent, found.edge, found.labels)
+        last = np.where(result.player[result.parent] == CHANCE, 0, result.edge + 1)
+        ended = np.where(result.player == TERMINAL, last, -1)
+        node, firsts, parent = derive_public(result.parent, (one, two), ended)
+        path = partial(path_of, result.parent, result.edge, result.labels)
         names = OnDemand(len(firsts), partial(path_name, path, firsts))
-        return replace(found, node=node, node_parent=parent, node_names=names)
+        return replace(result, node=node, node_parent=parent, node_names=names)
 
     def _arranged(self) -> tuple[Histories, list[Ints]]:
         """All histories so far, which are checked, and the numbers of what the players know."""
@@ -402,7 +402,7 @@ class _Walk:
             here = np.flatnonzero(found.player == p)
             first = table.first[found.infoset[here]]
             columns = [moves, found.sequence[p], *([] if self.derive else [found.node])]
-            differ = np.any([each[here] != each[first] for each in columns], axis=0)
+            differ = np.any([column[here] != column[first] for column in columns], axis=0)
             wrong += here[differ][:1].tolist()
         if wrong:
             h = min(wrong)
