@@ -127,7 +127,7 @@ def test_dead_cards_are_never_dealt() -> None:
     assert "Ad" not in {card for card, _ in _next_cards(game)}
     assert len(_next_cards(game)) == 12 - 4 - 1 - 4
     assert game.parameters["dead"] == "Ad"
-    for dead, message in (("Tc", "The card Tc is given twice"), ("Ax", "no suit 'x'")):
+    for dead, message in (("Tc", "The dead card Tc is on the board"), ("Ax", "no suit 'x'")):
         with pytest.raises(SubgameError, match=message):
             small(dead=dead)
     with pytest.raises(SubgameError, match=r"dead cards .* block every hand"):
