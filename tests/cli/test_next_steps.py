@@ -35,7 +35,7 @@ LINES = [
         [
             "solve 'liars-dice(faces=2)' --schedule dcfr --iterations 20 --memory-limit 1GB "
             "--out strategy.safetensors",
-            "solve 'liars-dice(faces=2)' --schedule dcfr --memory-limit 1GB --target 1e-",
+            "solve 'liars-dice(faces=2)' --schedule dcfr --memory-limit 1GB --target",
             "solve 'liars-dice(faces=2)' --memory-limit 1GB --schedule lp",
         ],
     ),
