@@ -128,11 +128,8 @@ class Structure:
 
     @cached_property
     def long(self) -> list[tuple[int, str]]:
-        """Functions of more than `LONG` lines besides their docstring, longest first.
-
-        The docstring of a command is its help.
-        """
-        return self._largest(LONG, code_lines)
+        """Functions of more than `LONG` lines, longest first."""
+        return self._largest(LONG, lambda node: (node.end_lineno or 0) - node.lineno + 1)
 
     @cached_property
     def wide(self) -> list[tuple[int, str]]:
@@ -196,15 +193,6 @@ def parents(name: str) -> Iterator[str]:
     while "." in name:
         name = name.rpartition(".")[0]
         yield name
-
-
-def code_lines(node: Function) -> int:
-    """The lines of a function without its docstring."""
-    lines = (node.end_lineno or node.lineno) - node.lineno + 1
-    first = node.body[0]
-    if ast.get_docstring(node, clean=False) is None:
-        return lines
-    return lines - ((first.end_lineno or first.lineno) - first.lineno + 1)
 
 
 def parameters(node: Function) -> list[ast.arg]:

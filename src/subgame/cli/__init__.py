@@ -54,7 +54,7 @@ class NoResultError(Exception):
 
 GROUPS = {
     "Start here": {
-        "demo": "Show a poker spot and a safe refinement, in under a minute.",
+        "demo": "Show a poker spot and a safe refinement, in about a minute.",
         "games": "List the games with their parameters and defaults.",
         "serve": "Open the workbench in a browser: solve, look at solutions, play.",
     },

@@ -40,7 +40,7 @@ class Section:
 
 
 def demo_command(json: JsonOption = False) -> None:
-    """Show a poker spot and a safe refinement, in under a minute.
+    """Show a poker spot and a safe refinement, in about a minute.
 
     The demo solves a river of hold'em, improves a rough solution of it safely, and compares the
     techniques and the solvers on small poker games.
