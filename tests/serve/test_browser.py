@@ -359,6 +359,32 @@ def test_a_job_is_cancelled(page: Page) -> None:
     page.locator(".badge.cancelled").wait_for()
 
 
+def test_cancel_stays_under_the_mouse_while_a_job_begins(page: Page) -> None:
+    """A click whose button moved away before its end is lost."""
+    page.goto("/solve?board=Qs+Jh+2h+8d&target=0.001&seconds=600")
+    says(page, "in 32 bits")
+    page.get_by_role("button", name="Solve", exact=True).click()
+    page.get_by_role("link", name="Change the set-up").wait_for()
+    page.locator(".badge.running").wait_for()
+    show = """async (late) => {
+      const { jobs } = await import('/static/lib/core.js');
+      const id = location.pathname.split('/').pop(), job = jobs.value[id];
+      window.task ??= job.task;
+      const seen = late  // what the socket says first has no task; the page asks for it
+        ? {state: 'running', task: window.task, changed: 0}
+        : {state: 'queued', task: null, changed: 9e12};
+      jobs.value = {...jobs.value, [id]: {...job, ...seen}};
+    }"""
+    page.evaluate(show, False)
+    page.locator(".badge.queued").wait_for()
+    page.get_by_role("button", name="Cancel").hover()
+    page.mouse.down()
+    page.evaluate(show, True)
+    page.get_by_role("link", name="Change the set-up").wait_for()
+    page.mouse.up()
+    page.locator(".badge.cancelled").wait_for()
+
+
 def test_a_solve_that_its_time_ended_says_so(page: Page) -> None:
     page.goto("/solve?board=Qs+Jh+2h+8d&target=0.001&seconds=0.2")
     says(page, "in 32 bits")

@@ -94,11 +94,12 @@ function Controls({ job, problem }) {
       });
   };
   const running = job.state === "running";
+  // Cancel comes first and never moves: a click counts though the job goes on meanwhile.
   return html`<div class="controls">
+    ${running || job.state === "queued" ? html`<button type="button" onClick=${() => act("cancel")}>Cancel</button>` : null}
+    ${running || job.state === "paused" ? html`<button type="button" onClick=${() => act("stop")}>Stop</button>` : null}
     ${running && ["endgame", "lock", "report"].includes(job.kind) ? html`<button type="button" onClick=${() => act("pause")}>Pause</button>` : null}
     ${job.state === "paused" ? html`<button type="button" onClick=${() => act("resume")}>Resume</button>` : null}
-    ${running || job.state === "paused" ? html`<button type="button" onClick=${() => act("stop")}>Stop</button>` : null}
-    ${running || job.state === "queued" ? html`<button type="button" onClick=${() => act("cancel")}>Cancel</button>` : null}
     ${job.kind === "report" && job.iteration ? html`<a class="button" href="/api/jobs/${job.id}/report.csv" download>Save as CSV</a>` : null}
     ${job.result?.spot || job.kind === "report" ? html`<button type="button" onClick=${rename}>Rename</button>` : null}
     ${job.task?.spot ? html`<a class="button" href=${setUp(job)}>Change the set-up</a>` : null}
