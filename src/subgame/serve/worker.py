@@ -411,6 +411,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a server in the background ignores it
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # where the server ignores it
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # the server started us without it
     sys.exit(main())
