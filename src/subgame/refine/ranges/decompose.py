@@ -20,7 +20,14 @@ from subgame.engines.street import GivenLeaves, StreetEngine
 from subgame.errors import SubgameError, brief
 from subgame.games.holdem.sizes import STREETS
 from subgame.refine.behind import GadgetRun, Solving
-from subgame.refine.compact import CfrD, Compact, ReconstructOptions, Tensors, fresh_values
+from subgame.refine.compact import (
+    CfrD,
+    Compact,
+    Reconstruction,
+    ReconstructOptions,
+    Tensors,
+    fresh_values,
+)
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.ranges.layout import flat
 from subgame.refine.ranges.limit import check_limit
@@ -39,7 +46,7 @@ from subgame.tree.strategy import Strategy
 
 @dataclass(frozen=True, eq=False)
 class RangeCompact(Compact):
-    """What is kept of a hold'em strategy: its first streets, and values on all boards after them."""
+    """What is kept of a hold'em strategy: its first streets, and values at the boards after."""
 
     __repr__ = brief
 
@@ -88,6 +95,12 @@ class RangeCompact(Compact):
         # Values on a street count as if its board were certain; those of the subgame do not.
         kept = normalise(by_hand[subgame.hands(o)] * units.chance[u], weight)
         return GadgetInputs(o, one, two, weight, kept, kept)
+
+    @with_options(ReconstructOptions)
+    @whole_solves()
+    def reconstruct_at(self, spot: Spot, **options: Unpack[ReconstructOptions]) -> Reconstruction:
+        """As `reconstruct`, by a board and the betting at its root: no names are made."""
+        return self._solved(-1, RangeSubgame.at(self.tree, spot), options)
 
     def solving(self, options: ReconstructOptions) -> tuple[Gadget, Solving]:
         gadget, solving = super().solving(options)
@@ -155,7 +168,9 @@ def entries(tree: RangeTree, p: int, probs: NDArray[Any], street: int) -> Floats
         for u, entered in enumerate(reach, units.first[s]):
             held, rows = units[u].hands[p], np.zeros((betting.rows[p], many))
             rows[: len(entered)] = entered
-            for j, (above, first) in enumerate(zip(betting.parent[p], betting.first[p], strict=True)):
+            for j, (above, first) in enumerate(
+                zip(betting.parent[p], betting.first[p], strict=True)
+            ):
                 shares = probs[side.cells(u, j)].T
                 rows[first : first + len(shares), held] = rows[above, held] * shares
             left = rows[[at[p] for at in betting.leaf_rows]]
