@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from subgame.engines.devices import check_storage
 from subgame.engines.factory import engine
-from subgame.errors import DAMAGED, brief, unreadable
+from subgame.errors import DAMAGED, SubgameError, brief, unreadable
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.chips import number
 from subgame.games.holdem.equity import possible
@@ -60,6 +60,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
+COMPACT = "subgame-compact-spot-1"
+"""The format of a spot without its last street, see `subgame.refine.ranges.compact_spots`."""
 BYTES = {"float32": 4.0, "bfloat16": 2.0, "int16": 2 + 4 / LANES}
 """Bytes of one regret or average, by storage."""
 
@@ -364,6 +366,11 @@ def about(tree: RangeTree) -> dict[str, str]:
 
 def load(path: str | Path, *, memory_limit: str | float | None = "8GiB") -> Strategy:
     """Load a strategy that `save` wrote; its tree is compiled again."""
+    if read_tensors(path, SAVED)[0].get("format") == COMPACT:
+        raise SubgameError(
+            f"{path} has no last street, which is solved again where it is looked at. This needs a "
+            "whole solution: solve the spot again, and save it whole."
+        )
     mapped = Strategy.load(path, tree_of(path, memory_limit))
     if any(probs.dtype != np.float32 for probs in mapped.probs):
         return Strategy.from_weights(mapped.tree, mapped.probs, mapped.notes)

@@ -21,14 +21,17 @@ from subgame.engines.arrays import Floats
 from subgame.engines.factory import engine
 from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.errors import DAMAGED, SubgameError, brief, unreadable
+from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.sizes import STREETS
 from subgame.games.holdem.spots import SAVED
 from subgame.refine.ranges.decompose import RangeCompact, compact_ranges, entries
 from subgame.refine.ranges.subgames import Spot
+from subgame.solve.evaluate import exploitability
 from subgame.spots.browse import Explorer, root_of
-from subgame.spots.endgame import Endgame, about, stored_values, tree_of
+from subgame.spots.endgame import COMPACT, Endgame, about, stored_values, tree_of
 from subgame.spots.lines import Walk
+from subgame.spots.tables import Table
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
 from subgame.tree.parts import both
 from subgame.tree.ranges.below import tree_below
@@ -37,7 +40,6 @@ from subgame.tree.ranges.stage import first_streets
 from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
 
-FORMAT = "subgame-compact-spot-1"
 ITERATIONS = 300
 """Of each gadget game, two for each betting that leads to a board of the last street."""
 LARGEST = 32767
@@ -107,6 +109,13 @@ class CompactEndgame(Endgame):
             raise SubgameError("A spot without its last street is saved as it is.")
         _write(self, path)
 
+    def off_path(self, cards: str = "", **options: float) -> Table:
+        """Refused: it needs the strategy of all boards at once."""
+        raise SubgameError(
+            "Decisions that are hardly ever reached are shown of a whole solution only; this file "
+            "was saved without its last street."
+        )
+
     def whole(self) -> Strategy:
         """The strategy with all of the last street solved again, in one batch."""
         made = self.compact.whole(self.tree, iterations=self.iterations)
@@ -164,6 +173,19 @@ def _shape(tree: RangeTree, u: int, q: int) -> tuple[int, int]:
 
 
 # Files ---------------------------------------------------------------------------------------
+def check_compact(game: Holdem, locks: Sequence[object]) -> None:
+    """Refuse a spot that cannot be saved without its last street."""
+    if game.start().street == game.rules.last_street:
+        raise SubgameError(
+            "This spot has no betting on a later street that could be left out; save it whole."
+        )
+    if locks:
+        raise SubgameError(
+            "A spot with locks cannot be saved without its last street, where the locks would be "
+            "lost; save it whole."
+        )
+
+
 def save_compact(solved: Endgame, path: str | Path) -> None:
     """Save a solved spot without its last street, which `open_spot` opens."""
     _write(solved if isinstance(solved, CompactEndgame) else _made(solved), path)
@@ -171,17 +193,8 @@ def save_compact(solved: Endgame, path: str | Path) -> None:
 
 def _made(solved: Endgame) -> CompactEndgame:
     """What is kept of a whole solution."""
-    tree = solved.tree
-    if len(tree.streets) < 2 or all(root.is_over for root in tree.streets[-1].roots):
-        raise SubgameError(
-            "This spot has no betting on a later street that could be left out; save it whole."
-        )
-    if tree.lock_texts:
-        raise SubgameError(
-            "A spot with locks cannot be saved without its last street, where the locks would be "
-            "lost; save it whole."
-        )
-    merged = unmerged(tree)
+    check_compact(solved.tree.holdem, solved.tree.lock_texts)
+    merged = unmerged(solved.tree)
     probs = both(lambda p: np.asarray(merged.spread(p, solved.strategy.probs[p]), np.float32))
     strategy = Strategy(merged.tree, probs, solved.strategy.notes, check=False)
     last = merged.tree.streets[-1]
@@ -193,7 +206,7 @@ def _made(solved: Endgame) -> CompactEndgame:
         solved.equity,
         both(lambda p: solved.hand_ev[p][merged.slots[p]]),
         both(lambda p: solved.hand_equity[p][merged.slots[p]]),
-        solved.exploitability,
+        solved.exploitability or exploitability(merged.tree, strategy),
         compact=compact,
         rows=rows,
     )
@@ -235,7 +248,8 @@ def _write(spot: CompactEndgame, path: str | Path) -> None:
             f"scales{p}": packed.scales,
         }
     made = {**spot.strategy.notes, **about(spot.tree), **state}
-    write_tensors(path, tensors, made | describe(spot.tree, FORMAT))
+    made.pop("state", None)  # that of the solver, which is not kept
+    write_tensors(path, tensors, made | describe(spot.tree, COMPACT))
 
 
 def open_spot(
@@ -243,10 +257,10 @@ def open_spot(
 ) -> Endgame:
     """A saved spot, whole or without its last street; see `Endgame.open`."""
     header, tensors = read_tensors(path, SAVED)
-    if header.get("format") != FORMAT:
+    if header.get("format") != COMPACT:
         return Endgame.open(path, memory_limit=memory_limit, check=check)
     tree = tree_of(path, memory_limit, check=check)
-    check_made_for(path, header, tree, FORMAT)
+    check_made_for(path, header, tree, COMPACT)
     values = stored_values(path, tree)
     try:
         if values is None:
@@ -269,7 +283,7 @@ def open_spot(
     probs = both(lambda p: np.zeros(tree.stored(p), np.float32))  # memory is taken as it is filled
     for p in (0, 1):
         probs[p][: trunk.stored(p)] = kept.probs[p]
-    notes = {key: text for key, text in header.items() if key not in describe(tree, FORMAT)}
+    notes = {key: text for key, text in header.items() if key not in describe(tree, COMPACT)}
     return CompactEndgame(
         Strategy(tree, probs, notes, check=False),
         **values,
