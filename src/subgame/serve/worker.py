@@ -397,9 +397,6 @@ def _refined(found: Refinement) -> dict[str, object]:
 
 def main() -> int:
     """Run the job that the command line names; the exit code says how it went."""
-    signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # a server in the background ignores it
     try:
         run(Path(sys.argv[1]), sys.argv[2])
     except KeyboardInterrupt:
@@ -414,4 +411,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # where the server ignores it
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # the server started us without it
     sys.exit(main())
