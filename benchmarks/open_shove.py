@@ -47,7 +47,9 @@ def measured(call: Floats) -> dict[str, Any]:
     return {
         "calls": float((table.pairs.sum(0) @ call) / total),
         "classes": {
-            name: round(float(share), 3) for name, share in zip(names, call) if share > 0.01
+            name: round(float(share), 3)
+            for name, share in zip(names, call, strict=True)
+            if share > 0.01
         },
         "always all-in": float(won.sum() * unit),
         "all-in or fold at best": float(np.maximum(won, folded).sum() * unit),

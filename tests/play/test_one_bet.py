@@ -18,7 +18,7 @@ from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.one_bet import one_bet
 from subgame.spots.classes import preflop
-from subgame.spots.decisions import class_names, class_of
+from subgame.spots.decisions import class_of
 from subgame.spots.pushfold import push_fold
 
 Floats = NDArray[np.float64]

@@ -3,9 +3,9 @@
 A bet that is unlike all those of a blueprint (`subgame.games.holdem.translation.is_unlike`), such
 as an all-in of two hundred big blinds where it knows raises of the pot, is not answered by the
 blueprint's answer to another bet. It is answered by the solution of a small game instead, which
-before the flop is push or fold: the opponent makes the bet or gives up the pot, we call or fold, and
-after a call nobody bets any more. Both ranges are those before the bet. The answer in equilibrium is
-the one from which the best of all bettors wins least.
+before the flop is push or fold: the opponent makes the bet or gives up the pot, we call or fold,
+and after a call nobody bets any more. Both ranges are those before the bet. The answer in
+equilibrium is the one from which the best of all bettors wins least.
 """
 
 from __future__ import annotations

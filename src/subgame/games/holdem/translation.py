@@ -165,9 +165,10 @@ def real_action(real: Betting, bet: Bet | None) -> str:
     All-in stays all-in, unless that is many times as large here.
 
     >>> from subgame.games.holdem.rules import NoLimit
-    >>> real_action(NoLimit().start(), Bet(1.0)), real_action(NoLimit().start(), None)
+    >>> start = NoLimit().start()
+    >>> real_action(start, Bet(1.0)), real_action(start, None)
     ('r300', 'f')
-    >>> real_action(NoLimit().start(), Bet(99.0, True)), real_action(NoLimit().start(), Bet(1, True))
+    >>> real_action(start, Bet(99.0, True)), real_action(start, Bet(1.0, True))
     ('r20000', 'r300')
     """
     if bet is None:
