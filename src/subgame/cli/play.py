@@ -88,8 +88,8 @@ def play_command(
             number = len(won)
             tell(f"Hand {number + 1}: you are player {number % 2}{_place(rules, number % 2)}.")
             hand = play_hand(rules, (you, thinks), number, start)
-            told = [f"{_who(player, hand.seats)} {action}" for player, action in hand.moves]
-            tell("  " + ", ".join(told))
+            moves = [f"{_who(player, hand.seats)} {action}" for player, action in hand.moves]
+            tell("  " + ", ".join(moves))
             won.append(hand.won * scale)
             tell(f"  You win {hand.won:+g} chips. So far {Estimate.of(won)} {unit} a hand.")
     except (KeyboardInterrupt, typer.Abort):
