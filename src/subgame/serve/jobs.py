@@ -24,8 +24,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -224,7 +224,7 @@ class Worker:
         self.wish: str | None = None
         self.error, self.done, self._put = "", False, 0.0
         folder = jobs.store.folder(row["id"])
-        with (folder / "log.txt").open("wb") as log:
+        with (folder / "log.txt").open("wb") as log, _without_interrupts():
             self.process = subprocess.Popen(
                 [*WORKER, str(jobs.store.data), row["id"]],
                 stdin=subprocess.DEVNULL,
@@ -290,6 +290,16 @@ class Worker:
     def _changed(self, new: Row) -> None:
         self.row = self.row | new | {"wish": self.wish, "changed": time.time()}
         self.jobs._tell(self.row)
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """A process that is started here hears of SIGINT once it asks for it, not while it loads."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def thinned(curve: list[list[float]]) -> list[list[float]]:

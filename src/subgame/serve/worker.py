@@ -323,15 +323,15 @@ def report(data: Path, folder: Path, task: Task) -> Report:
 
 def load(data: Path, folder: Path, task: Task) -> Report:
     """Look into a solution that was uploaded; all of it is read only if its values are missing."""
+    from subgame.refine.ranges.compact_spots import open_spot
     from subgame.solve.evaluate import exploitability
-    from subgame.spots.endgame import Endgame
     from subgame.tree.strategy import Strategy
 
     tell(phase="Reading the solution")
     upload = folder / "upload"
     if not upload.exists():  # a worker was killed after it had moved the file
         upload = folder / STRATEGY
-    solved = Endgame.open(upload, memory_limit=task["memory_limit"])
+    solved = open_spot(upload, memory_limit=task["memory_limit"])
     if solved.exploitability is None:
         whole = Strategy.from_weights(solved.tree, solved.strategy.probs)
         gap = exploitability(solved.tree, whole)
@@ -435,9 +435,6 @@ def _refined(result: Refinement) -> dict[str, object]:
 
 def main() -> int:
     """Run the job that the command line names; the exit code says how it went."""
-    signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # a server in the background ignores it
     try:
         run(Path(sys.argv[1]), sys.argv[2])
     except KeyboardInterrupt:
@@ -452,4 +449,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # where the server ignores it
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # the server started us without it
     sys.exit(main())
