@@ -150,10 +150,10 @@ class Explorer:
         above = tuple(step for step in steps if step.betting.street < street.index)
         entered = np.zeros(self.game.deck.num_hands)
         entered[hands] = self.reach(Walk(above, walk.board, walk.betting))[1 - q]
-        given = np.zeros((len(street.roots), len(below.tree.players[1 - q].slots)))
-        given[root_of(street.roots, walk.betting)] = entered[below.tree.units[0].hands[1 - q]]
+        opponent = np.zeros((len(street.roots), len(below.tree.players[1 - q].slots)))
+        opponent[root_of(street.roots, walk.betting)] = entered[below.tree.units[0].hands[1 - q]]
         sigma = [below.numbers(k, self.strategy.probs[k]) for k in (q, 1 - q)]
-        return run.first_street(q, sigma[0], run.plan(1 - q, sigma[1], given))
+        return run.first_street(q, sigma[0], run.plan(1 - q, sigma[1], opponent))
 
     def equities(self, board: tuple[int, ...], reach: list[Floats]) -> Pair:
         """[hand] of both players: the share of the pot without further betting, from 0 to 1."""
