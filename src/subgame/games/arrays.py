@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Moves(NamedTuple):
-    """What can happen at a history: who acts, the actions or outcomes, and chance's probabilities."""
+    """What can happen at a history: who acts, the actions or outcomes, chance's probabilities."""
 
     player: int
     names: tuple[str, ...] = ()

@@ -34,7 +34,7 @@ class Hand:
     won: float
     """What agent 0 won, in chips."""
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """The hand as a line of a log."""
         return {
             "hand": self.number,

@@ -51,15 +51,15 @@ class Slumbot:
         self.patience = patience
         self.token: str | None = None
 
-    def new_hand(self) -> dict[str, Any]:
+    def new_hand(self) -> dict[str, object]:
         """Begin a hand."""
         return self._post("new_hand", {})
 
-    def act(self, action: str) -> dict[str, Any]:
+    def act(self, action: str) -> dict[str, object]:
         """Take an action, in the notation of Slumbot."""
         return self._post("act", {"incr": action})
 
-    def _post(self, name: str, body: dict[str, str]) -> dict[str, Any]:
+    def _post(self, name: str, body: dict[str, str]) -> dict[str, object]:
         if self.token is not None:
             body = {"token": self.token, **body}
         where = f"{self.address}/{name}"
@@ -79,7 +79,7 @@ class Slumbot:
             raise SubgameError(f"{where} cannot be reached ({why}).") from None
         return self._checked(where, data)
 
-    def _checked(self, where: str, data: bytes) -> dict[str, Any]:
+    def _checked(self, where: str, data: bytes) -> dict[str, object]:
         try:
             answer = json.loads(data)
         except (ValueError, RecursionError):
