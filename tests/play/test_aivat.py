@@ -202,7 +202,7 @@ def every_recorded(
                     agent.act(infoset, legal)
                     agent.done = event.action
                 agent.observe(event)
-            out.append((path, p, state.returns()[0], tuple(agent.kept)))
+            out.append((path, p, state.returns()[0], tuple(agent.recorded)))
             return
         if player == CHANCE:
             moves = list(state.chance_outcomes())

@@ -132,7 +132,7 @@ def play_hand(
 
 def kept_policies(agents: Sequence[Agent]) -> tuple[tuple[tuple[str, ...], ...], ...]:
     """[agent][own decision] the policies that agents have kept in this hand; see `Hand`."""
-    kept = tuple(tuple(getattr(agent, "kept", ())) for agent in agents)
+    kept = tuple(tuple(agent.recorded) for agent in agents)
     return kept if any(kept) else ()
 
 

@@ -35,28 +35,28 @@ class Recorder(Agent):
         self.agent, self.name = agent, agent.name
         self.first = start_of(game)
         self.here: Reached = self.first
-        self.kept: list[Kept] = []
+        self.recorded: list[Kept] = []
         self.done = ""
 
     def begin(self, seat: int, seed: int) -> None:
         self.agent.begin(seat, seed)
         self.seat, self.random = seat, self.agent.random
-        self.here, self.kept, self.done = self.first, [], ""
+        self.here, self.recorded, self.done = self.first, [], ""
 
     def observe(self, event: Event) -> None:
         self.agent.observe(event)
-        if event.player == self.seat and self.kept and event.action != self.done:
-            self.kept[-1] = ()  # somebody else acted in its place
+        if event.player == self.seat and self.recorded and event.action != self.done:
+            self.recorded[-1] = ()  # somebody else acted in its place
         self.here = self.here.child(event.action)
 
     def act(self, infoset: str, legal: Sequence[str]) -> str:
         policy = range_policy(self.agent, self.here)
         if policy is None:
-            self.kept.append(())
+            self.recorded.append(())
             self.done = self.agent.act(infoset, legal)
             return self.done
         units = rounded(policy.probabilities)
-        self.kept.append(packed(policy.actions, units))
+        self.recorded.append(packed(policy.actions, units))
         row = units[self.here.number(self.seat, infoset)]
         self.done = draw(self.random, policy.actions, row.tolist())
         return self.done

@@ -21,7 +21,7 @@ from subgame.play.breakdown import Group, by_line, by_street
 from subgame.play.log import match_log
 from subgame.play.match import Estimate, Hand, observations, play_hand
 from subgame.play.named import AgentOptions, named_agents
-from subgame.play.scoring import Scorer, aivat_result, recorded
+from subgame.play.scoring import Scorer, recorded
 from subgame.show.frames import data_frame
 from subgame.solve.limits import check_seed
 from subgame.solve.workers import result_in
@@ -215,7 +215,7 @@ def match(
             book = stack.enter_context(closing(match_log(log, head)))
         played = _played(task, table, hands, book, executor, progress)
     result = result_of(table.game, names, played, duplicate)
-    less = None if table.scorer is None else _without_luck(table, played, duplicate)
+    less = None if table.scorer is None else table.scorer.result(played, duplicate)
     seconds, kept_at = time.perf_counter() - begin, None if log is None else str(log)
     return replace(result, seconds=seconds, log=kept_at, aivat=less)
 
@@ -287,14 +287,6 @@ def _parallel(executor: Executor, task: Task, numbers: Iterator[int]) -> Iterabl
             if played.error is not None:
                 numbers = iter(())
                 waiting = {other for other in waiting if not other.cancel()}
-
-
-def _without_luck(table: Table, hands: Sequence[Hand], duplicate: bool) -> Estimate:
-    """The first agent's result by AIVAT; hands of a log from before are estimated now."""
-    scorer = table.scorer
-    assert scorer is not None
-    scored = [hand if hand.estimate is not None else scorer.scored(hand) for hand in hands]
-    return aivat_result(table.game, scored, duplicate)
 
 
 def result_of(

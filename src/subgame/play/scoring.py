@@ -19,7 +19,7 @@ from subgame.play.agent import Agent, Always
 from subgame.play.aivat import Aivat, ValueFunction, is_known, value_function
 from subgame.play.blueprint_values import BlueprintValues
 from subgame.play.match import Estimate, Hand, observations
-from subgame.play.named import whole_blueprint
+from subgame.play.named import AgentOptions, named_agents, whole_blueprint
 from subgame.play.recorded import Recorder
 from subgame.play.strategies import StrategyAgent
 
@@ -35,6 +35,11 @@ class Scorer:
         """The hand with what agent 0 won by AIVAT."""
         won = self.aivat.estimate(hand, self.known)
         return replace(hand, estimate=won if self.known == 0 else -won)
+
+    def result(self, hands: Sequence[Hand], duplicate: bool = False) -> Estimate:
+        """The first agent's result by AIVAT; hands without an estimate are estimated now."""
+        scored = [hand if hand.estimate is not None else self.scored(hand) for hand in hands]
+        return aivat_result(self.game, scored, duplicate)
 
 
 def values_of(game: Game, agent: Agent, blueprint: str | None = None) -> ValueFunction:
@@ -63,6 +68,19 @@ def recorded(
             kept = Recorder(game, agent)
             return ((kept, agents[1]) if k == 0 else (agents[0], kept)), scorer
     raise SubgameError("AIVAT needs an agent whose strategy is known; none of these two has one.")
+
+
+def seated_alone(
+    game: Game, agent: str, options: AgentOptions, aivat: bool
+) -> tuple[Agent, Scorer | None]:
+    """An agent that plays elsewhere; with `aivat` it is recorded, and its hands can be scored."""
+    player = named_agents(game, (agent, "uniform"), options)[0]
+    if not aivat:
+        return player, None
+    if not is_known(game, player):
+        raise SubgameError(f"AIVAT needs an agent whose strategy is known; '{agent}' has none.")
+    scorer = Scorer(game, 0, player, values_of(game, player, options.blueprint))
+    return Recorder(game, player), scorer
 
 
 def score_recorded(
