@@ -16,7 +16,7 @@ import numpy as np
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.engines.blas import one_blas_thread
 from subgame.errors import SubgameError
-from subgame.games.holdem.game import Holdem
+from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.sizes import STREETS
 from subgame.play.agent import Policy, thresholded
 from subgame.play.hunl.decisions import DecisionCache
@@ -82,6 +82,10 @@ class HoldemAgent(SearchAgent):
         self.early = EarlyHand(self.streets)
         if seconds is not None:
             load_kernels(game.deck)
+            if isinstance(blueprint, StoredBlueprint):
+                for cards in BOARD_CARDS[: game.rules.last_street + 1]:
+                    blueprint.cards.of(tuple(range(cards)))
+            self.turn.load()
             if self.planner is not None:
                 self.planner.load()
 

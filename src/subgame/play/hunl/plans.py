@@ -123,8 +123,6 @@ class StreetPlanner:
         """Compute or read what a first decision needs, so that it takes no longer than others."""
         if self.table is not None:
             _ = self.table.pairs, self.table.equity, self.table.leaves
-        for cards in (4, 5):
-            self.blueprint.cards.of(range(cards))
         final, deck = BOARD_CARDS[self.game.rules.last_street], self.game.deck
         for first in (0, 1):  # the first time loads kernels
             board, began = tuple(range(first, first + final - 1)), time.perf_counter()

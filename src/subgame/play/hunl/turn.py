@@ -16,7 +16,7 @@ from subgame.errors import SubgameError
 from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
-from subgame.games.holdem.game import Holdem
+from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.spots import endgame
 from subgame.play.hunl.plans import Request, with_bet
 from subgame.play.searching import actions_of
@@ -53,6 +53,21 @@ class TurnSolver:
         self.roots: dict[tuple[int, tuple[str, ...]], tuple[Live, Book]] = {}
         self.least = 0.0
         """Seconds that the least of solves takes, by the last one."""
+
+    def load(self) -> None:
+        """Measure the least of solves on a first turn, so that no decision has to try."""
+        deck, here = self.game.deck, ReachedRanges.start(self.game)
+        if here.betting.street != 0 or here.board or self.game.rules.last_street < 2:
+            return
+        cards = iter(range(deck.size))
+        while here.betting.street < 2 or here.player < 0:
+            if here.player < 0:
+                left = BOARD_CARDS[here.betting.street] - len(here.board)
+                here = here.after(deck.name([next(cards) for _ in range(left)]))
+            else:
+                here = here.after("c")
+        search = Search(ROOT, None, None, iterations=MINIMUM, seconds=None)
+        self.solved(here, Request(here.player, search, Clock(None)), 1.0)
 
     def live(
         self,
