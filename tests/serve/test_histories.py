@@ -74,7 +74,7 @@ def test_chips_are_those_of_the_rules(seed: int) -> None:
         (HAND.replace("NT", "PO"), "not no-limit hold'em"),
         (HAND.replace("antes = [0, 0, 0]", "antes = [0]"), "lacks fields"),
         (HAND.replace("'p3 cc', 'd db 3c'", "'p9 cc', 'd db 3c'"), "lacks fields"),
-        (HAND.replace("8d", "Qs"), "twice"),
+        (HAND.replace("8d", "Qs"), "already given"),
     ],
 )
 def test_what_is_wrong_is_said(text: str, words: str) -> None:

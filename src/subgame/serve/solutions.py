@@ -127,6 +127,12 @@ def _decision(found: Decision, values: bool) -> dict[str, object]:
         "probs": _numbers(found.probs[held]),
     }
     if values:
+        blockers = found.blockers()
+        told["blockers"] = {
+            "cards": blockers.column("card"),
+            "removed": [_number(share) for share in blockers.column("removed")],
+            "often": [[_number(row[name]) for name in found.names] for row in blockers],
+        }
         other = found.range_table(1 - found.player)
         names = {"weight": "reach", "chance": "chance", "ev": "hand_ev", "equity": "hand_equity"}
         told["values"] = {
