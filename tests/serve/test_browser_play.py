@@ -148,7 +148,7 @@ def test_decisions_at_a_solved_spot_are_graded_and_drilled(page: Page) -> None:
     page.get_by_role("link", name="Hands that you played elsewhere").click()
     page.get_by_label("or the text of one").fill(HAND)  # of the spot that was solved
     page.get_by_role("button", name="Grade the hands").click()
-    says(page, "of 1 decisions in 1 hands were right")
+    says(page, "of 1 decision in 1 hand were right")
     page.locator(".past-hands button").click()
     expect(page.get_by_role("region", name="Grades of hand 1")).to_contain_text("check")
     page.get_by_label("show").select_option("wrong")

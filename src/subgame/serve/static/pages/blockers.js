@@ -40,22 +40,24 @@ export function Blockers({ here, opponent }) {
         ${here.actions.map((action, k) => html`<option key=${action.id} value=${k}>${action.name}: ${percent(action.frequency)}</option>`)}
       </select></label
     >
-    <${Deck}
-      label="Change by card"
-      draw=${(card, more) => {
-        const value = change[card];
-        if (value === undefined || value === null)
-          return html`<span key=${card} class="pick gone" aria-hidden="true"></span>`;
-        const shade = ramp(0.5 + value / (2 * most));
-        return html`<span
-          key=${card}
-          class="pick shaded"
-          role="img"
-          aria-label="${more["aria-label"]}: ${points(value)} points"
-          style=${{ background: css(shade), color: inkOn(shade) }}
-          >${card[0]}${SIGN[card[1]]} <small>${points(value)}</small></span
-        >`;
-      }}
-    />
+    <div class="shaded-deck">
+      <${Deck}
+        label="Change by card"
+        draw=${(card, more) => {
+          const value = change[card];
+          if (value === undefined || value === null)
+            return html`<span key=${card} class="pick gone" aria-hidden="true"></span>`;
+          const shade = ramp(0.5 + value / (2 * most));
+          return html`<span
+            key=${card}
+            class="pick shaded"
+            role="img"
+            aria-label="${more["aria-label"]}: ${points(value)} points"
+            style=${{ background: css(shade), color: inkOn(shade) }}
+            >${card[0]}${SIGN[card[1]]} <small>${points(value)}</small></span
+          >`;
+        }}
+      />
+    </div>
   </details>`;
 }

@@ -18,6 +18,8 @@ const SHOWN = {
 const on = (hand, street) =>
   hand.grades.some((row) => row.street === street && row.lost !== null && !row.right);
 
+const counted = (n, what) => `${whole(n)} ${what}${n === 1 ? "" : "s"}`;
+
 export function Hands() {
   const text = useSignal(""),
     told = useSignal(null),
@@ -112,7 +114,7 @@ function List({ told, busy, done, onPlayer }) {
   const rows = told.hands.filter(SHOWN[shown.value][1]);
   return html`<section class="box past" aria-live="polite">
     <div class="range-head">
-      <h2>${whole(told.hands.length)} hands</h2>
+      <h2>${counted(told.hands.length, "hand")}</h2>
       <label class="choices" for="hands-player"
         >decisions of${" "}
         <select
@@ -174,8 +176,8 @@ function Score({ hands }) {
   const blinds = hands.reduce((sum, hand) => sum + (hand.lost_blinds || 0), 0);
   const graded = hands.filter((hand) => hand.lost !== null).length;
   return html`<p class="score">
-    <b class="num">${percent(right / rows.length, 0)}</b> of ${whole(rows.length)} decisions in
-    ${" "}${whole(graded)} hands were right; <b class="num">${number(blinds, 2)}</b> big blinds were
-    lost, <b class="num">${percent(pots, 2)}</b> of the pot per decision.
+    <b class="num">${percent(right / rows.length, 0)}</b> of ${counted(rows.length, "decision")}
+    in${" "} ${counted(graded, "hand")} were right; <b class="num">${number(blinds, 2)}</b> big
+    blinds were lost, <b class="num">${percent(pots, 2)}</b> of the pot per decision.
   </p>`;
 }

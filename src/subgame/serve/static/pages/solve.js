@@ -338,7 +338,6 @@ export function Solve() {
       <p class="lead">
         The rest of a heads-up hand: a board, the pot and the stacks, and a range for each player.
       </p>
-      <${Import} />
       ${many ? null : html`<${Presets} board=${value.board} busy=${busy.value} solve=${(one) => start(preset(one))} setUp=${(one) => change(preset(one))} />`}
       <div class="setup">
         <div class="stack">
@@ -373,9 +372,8 @@ export function Solve() {
                       ${[0, 1, 2, 3, 4].map((k) => (cards(value.board)[k] ? html`<${Card} key=${k} card=${cards(value.board)[k]} />` : html`<span key=${k} class="card empty" aria-hidden="true"></span>`))}
                       <span class="soft"
                         >${["", "", "", "flop", "turn", "river"][cards(value.board).length] || "choose 3 to 5 cards"}</span
-                      >
+                      ><${BoardText} value=${value.board} onChange=${set("board")} />
                     </div>
-                    <${BoardText} value=${value.board} onChange=${set("board")} />
                     <${BoardPicker}
                       value=${value.board}
                       onChange=${set("board")}
@@ -411,6 +409,7 @@ export function Solve() {
               </p>
             </details>
           </div>
+          <div class="box"><${Import} /></div>
         </div>
         <div class="stack">
           <fieldset class="box bets-box">
@@ -646,7 +645,7 @@ function Import() {
       error.value = failed;
     }
   };
-  return html`<details class="box import">
+  return html`<details class="more">
     <summary>Import a set-up of PioSOLVER, TexasSolver or wasm-postflop</summary>
     <${Field} id="import-file" label="A file"
       ><input
