@@ -175,10 +175,10 @@ function Score({ hands }) {
   const pots = rows.reduce((sum, row) => sum + row.lost / row.pot, 0) / rows.length;
   const blinds = hands.reduce((sum, hand) => sum + (hand.lost_blinds || 0), 0);
   const graded = hands.filter((hand) => hand.lost !== null).length;
-  return html`<p class="score">
-    <b class="num">${percent(right / rows.length, 0)}</b>${" "} of
-    ${`${counted(rows.length, "decision")} in ${counted(graded, "hand")}`} were right;
-    <b class="num">${number(blinds, 2)}</b> big blinds were lost,
-    <b class="num">${percent(pots, 2)}</b> of the pot per decision.
-  </p>`;
+  const said = [
+    `${percent(right / rows.length, 0)} of ${counted(rows.length, "decision")}`,
+    `in ${counted(graded, "hand")} were right; ${number(blinds, 2)} big blinds were lost,`,
+    `${percent(pots, 2)} of the pot per decision.`,
+  ];
+  return html`<p class="score">${said.join(" ")}</p>`;
 }
