@@ -45,7 +45,7 @@ actions = ['d dh p1 AsAh', 'd dh p2 ????', 'd dh p3 ????', 'p3 cbr 6', 'p1 cbr 2
 @pytest.mark.parametrize("seed", range(3))
 def test_chips_are_those_of_the_rules(seed: int) -> None:
     """Hands of two agents that were written as PHH: pots and stacks on every street."""
-    game = sg.games.load("hunl")
+    game = sg.holdem.hunl()
     agents = (Always("raise"), Always("call")) if seed else (Always("call"), Always("call"))
     hand = play_hand(game, agents, number=seed)
     (seen,) = read_seen("".join(write_phh(History(game, ("a", "b"), [hand]))))

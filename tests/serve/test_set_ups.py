@@ -95,7 +95,7 @@ def test_ranges_of_the_library_are_ranges() -> None:
     library: dict[str, Any] = json.loads((STATIC / "preflop_ranges.json").read_text())
     assert [each["stack"] for each in library["stacks"]] == [10, 15, 20, 30, 50, 100, 200]
     for each in library["stacks"]:
-        names = {seat: [] for seat in ("oop", "ip")}
+        names: dict[str, list[str]] = {seat: [] for seat in ("oop", "ip")}
         assert each["exploitability"] <= 0.001
         for row in each["ranges"]:
             assert Range.parse(row["text"]).combos >= 13
