@@ -329,6 +329,15 @@ def save(
     of the solver, from which it is solved further; it is then three times as large. With `half`
     probabilities are stored in 16 bits. Boards and hands that are merged by suit symmetry are
     stored once.
+
+    >>> import tempfile
+    >>> import subgame as sg
+    >>> game = sg.holdem.endgame("QsJh2h8d3c", 100, 200, ("AA,KQ", "QQ,AK"), "1x")
+    >>> strategy = sg.solve(sg.compile(game), "dcfr", iterations=20).strategy
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(strategy, f"{folder}/spot.safetensors")
+    ...     load(f"{folder}/spot.safetensors").tree.game_name == strategy.tree.game_name
+    True
     """
     tree = range_tree(strategy.tree)
     kind = np.float16 if half else np.float32
@@ -357,7 +366,17 @@ def about(tree: RangeTree) -> dict[str, str]:
 
 
 def load(path: str | Path, *, memory_limit: str | float | None = "8GiB") -> Strategy:
-    """Load a strategy that `save` wrote; its tree is compiled again."""
+    """Load a strategy that `save` wrote; its tree is compiled again.
+
+    >>> import tempfile
+    >>> import subgame as sg
+    >>> game = sg.holdem.endgame("QsJh2h8d3c", 100, 200, ("AA,KQ", "QQ,AK"), "1x")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = f"{folder}/spot.safetensors"
+    ...     save(sg.solve(sg.compile(game), "dcfr", iterations=20).strategy, path)
+    ...     round(sum(Endgame.of(load(path)).ev))
+    100
+    """
     mapped = Strategy.load(path, tree_of(path, memory_limit))
     if any(probs.dtype != np.float32 for probs in mapped.probs):
         return Strategy.from_weights(mapped.tree, mapped.probs, mapped.notes)

@@ -229,7 +229,12 @@ def quote(
 
 
 def weighted_mean(rows: Iterable[dict[str, Any]]) -> dict[str, float]:
-    """The mean of every column of numbers, weighted by the flops' weights."""
+    """The mean of every column of numbers, weighted by the flops' weights.
+
+    >>> rows = [{"flop": "AhKd2c", "weight": 3, "ev": 1.0}, {"flop": "7h6d5c", "weight": 1, "ev": 5.0}]
+    >>> weighted_mean(rows)
+    {'ev': 2.0}
+    """
     table = Table(rows)
     total = sum(table.column("weight"))
     skipped = ("weight", "seconds", "iterations")
