@@ -2,9 +2,9 @@
 
     python tools/run_notebooks.py dist/*.whl
 
-The wheel is installed with the extra `notebook` into an empty environment, with an empty home folder.
-Every notebook of ``docs/notebooks`` is copied to an empty folder and executed there. The exit code is
-1 if a cell of one of them failed.
+The wheel is installed with the extra `notebook` into an empty environment, with an empty home
+folder. Every notebook of ``docs/notebooks`` is executed in an empty folder. The exit code is 1 if a
+cell of one of them failed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ def main(wheel: Path) -> int:
     with tempfile.TemporaryDirectory(prefix="notebooks-", ignore_cleanup_errors=True) as folder:
         user = User(Path(folder), sys.executable)
         print(user.install(wheel, "notebook", "nbclient", "ipykernel"), flush=True)
-        return 0 if all([run(user, path) for path in sorted(NOTEBOOKS.glob("*.ipynb"))]) else 1
+        results = [run(user, path) for path in sorted(NOTEBOOKS.glob("*.ipynb"))]
+    return 0 if all(results) else 1
 
 
 if __name__ == "__main__":

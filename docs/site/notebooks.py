@@ -1,8 +1,7 @@
 """Notebooks of the tutorials: ``python docs/site/notebooks.py`` writes docs/notebooks.
 
-A notebook has the text of its page. Its code is that of the page, without prompts and results: what
-a page shows after an expression, the notebook computes. `tools/run_notebooks.py` runs all of them in
-an empty environment.
+A notebook has the text and the code of its page, without prompts and results, which it computes.
+`tools/run_notebooks.py` runs all of them in an empty environment.
 """
 
 from __future__ import annotations

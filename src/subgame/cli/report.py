@@ -139,10 +139,10 @@ def report_command(*, file: FileArgument = None, spot: Spot, reporting: Reportin
 def _cards(file: Path, how: Reporting) -> None:
     check_spot(file)
 
-    from subgame.spots.endgame import Endgame
+    from subgame.refine.ranges.compact_spots import open_spot
 
     with Meter("the report"):
-        solved = Endgame.open(file)
+        solved = open_spot(file)
         found = solved.runouts(how.line or "")
     total = sum(found.column("chance"))
     mean = {

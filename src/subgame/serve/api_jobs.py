@@ -16,6 +16,7 @@ from pydantic import Field
 from subgame.errors import FieldError, SubgameError, did_you_mean
 from subgame.serve.jobs import Jobs
 from subgame.serve.settings import LOOPBACK, Settings
+from subgame.serve.solutions import compact_file
 from subgame.serve.spots import (
     RANGE,
     SCHEDULES,
@@ -296,12 +297,17 @@ def remove(id: str, request: Request) -> None:
 
 
 @jobs_router.get("/jobs/{id}/file")
-def download(id: str, request: Request) -> FileResponse:
-    """The solution as a file, which ``subgame endgame`` and ``subgame refine`` read."""
-    store = parts(request)[0]
+def download(id: str, request: Request, rivers: bool = True) -> FileResponse:
+    """The solution as a file, which ``subgame endgame`` and ``subgame refine`` read.
+
+    With ``rivers=false`` it has no last street, which is solved again where it is looked at.
+    """
+    store, _, settings = parts(request)
     finished(store, id)
     return FileResponse(
-        store.folder(id) / STRATEGY,
+        store.folder(id) / STRATEGY
+        if rivers
+        else compact_file(store.folder(id) / STRATEGY, settings.memory_limit),
         media_type="application/octet-stream",
         filename=f"subgame-{id}.safetensors",
     )

@@ -35,18 +35,30 @@ _opening = threading.Lock()
 
 def opened(path: Path, memory_limit: str) -> Opened:
     """A saved spot; its probabilities stay in the file until they are looked at."""
-    from subgame.spots.endgame import Endgame
+    from subgame.refine.ranges.compact_spots import open_spot
 
     key = (path, path.stat().st_mtime_ns)
     with _opening:
         if key not in _opened:
             # A worker wrote or checked it.
-            solved = Endgame.open(path, memory_limit=memory_limit, check=False)
+            solved = open_spot(path, memory_limit=memory_limit, check=False)
             _opened[key] = Opened(solved, threading.Lock())
         _opened.move_to_end(key)
         while len(_opened) > KEPT:
             _opened.popitem(last=False)
         return _opened[key]
+
+
+def compact_file(path: Path, memory_limit: str) -> Path:
+    """A file beside a saved spot that has the spot without its last street; made once."""
+    from subgame.refine.ranges.compact_spots import save_compact
+
+    small = path.with_name(f"without-rivers{path.suffix}")
+    solved, lock = opened(path, memory_limit)
+    with lock:
+        if not small.exists() or small.stat().st_mtime_ns < path.stat().st_mtime_ns:
+            save_compact(solved, small)
+    return small
 
 
 # Places in the tree --------------------------------------------------------------------------

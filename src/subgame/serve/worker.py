@@ -285,15 +285,15 @@ def report(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
 
 def load(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
     """Look into a solution that was uploaded; all of it is read only if its values are missing."""
+    from subgame.refine.ranges.compact_spots import open_spot
     from subgame.solve.evaluate import exploitability
-    from subgame.spots.endgame import Endgame
     from subgame.tree.strategy import Strategy
 
     tell(phase="Reading the solution")
     upload = folder / "upload"
     if not upload.exists():  # a worker was killed after it had moved the file
         upload = folder / STRATEGY
-    solved = Endgame.open(upload, memory_limit=task["memory_limit"])
+    solved = open_spot(upload, memory_limit=task["memory_limit"])
     if solved.exploitability is None:
         whole = Strategy.from_weights(solved.tree, solved.strategy.probs)
         gap = exploitability(solved.tree, whole)

@@ -117,27 +117,20 @@ class Explorer:
     def values(self, walk: Walk, reach: list[Floats]) -> tuple[Floats, Pair]:
         """[hand, action] of the acting player and [hand] of both players: EV at a decision."""
         state, (u, hands), deck = walk.betting, self.spot(walk.board), self.game.deck
-        below, run = self.part(u)
-        street, p = below.tree.streets[0], state.player
-        j = self.numbers[p][state.history][1]
-        root = _root_of(street.roots, state)
-        above = Walk(
-            tuple(s for s in walk.steps if s.betting.street < street.index), walk.board, state
+        street, held, p = (
+            self.tree.streets[self.tree.units[u].street],
+            self.tree.units[u].hands,
+            state.player,
         )
-        entered = self.reach(above)
+        j = self.numbers[p][state.history][1]
         values = list[Floats]()
         for q in (0, 1):
-            given = np.zeros((len(street.roots), len(below.tree.players[1 - q].slots)))
-            stored = np.zeros(deck.num_hands)
-            stored[hands] = entered[1 - q]
-            given[root] = stored[below.tree.units[0].hands[1 - q]]
-            sigma = [below.numbers(k, self.strategy.probs[k]) for k in (q, 1 - q)]
-            rows = run.first_street(q, sigma[0], run.plan(1 - q, sigma[1], given))
+            rows = self.rows(walk, q)
             first = street.first[p][j]
             chosen = slice(first, first + len(street.actions[p][j]))
-            row = rows[chosen if q == p else [street.at[p][j][q]]] * below.tree.deals
+            row = rows[chosen if q == p else [street.at[p][j][q]]] * self.tree.deals
             every = np.full((deck.num_hands, len(row)), np.nan)
-            every[below.tree.units[0].hands[q]] = row.T
+            every[held[q]] = row.T
             against = possible(deck, reach[1 - q])
             with np.errstate(divide="ignore", invalid="ignore"):
                 each = every[hands] / np.where(against > 0, against, np.nan)[:, None]
@@ -145,6 +138,22 @@ class Explorer:
         mixed = (values[p] * self.probs(walk.board, state)).sum(1)
         other = values[1 - p][:, 0]
         return values[p], (mixed, other) if p == 0 else (other, mixed)
+
+    def rows(self, walk: Walk, q: int) -> Floats:
+        """[row, hand] player `q`'s counterfactual values on the street where a line leads.
+
+        Only the rows below the root of the line are computed.
+        """
+        (u, hands), steps = self.spot(walk.board), walk.steps
+        below, run = self.part(u)
+        street = below.tree.streets[0]
+        above = tuple(step for step in steps if step.betting.street < street.index)
+        entered = np.zeros(self.game.deck.num_hands)
+        entered[hands] = self.reach(Walk(above, walk.board, walk.betting))[1 - q]
+        given = np.zeros((len(street.roots), len(below.tree.players[1 - q].slots)))
+        given[root_of(street.roots, walk.betting)] = entered[below.tree.units[0].hands[1 - q]]
+        sigma = [below.numbers(k, self.strategy.probs[k]) for k in (q, 1 - q)]
+        return run.first_street(q, sigma[0], run.plan(1 - q, sigma[1], given))
 
     def equities(self, board: tuple[int, ...], reach: list[Floats]) -> Pair:
         """[hand] of both players: the share of the pot without further betting, from 0 to 1."""
@@ -224,7 +233,7 @@ def calm_tree(game: Holdem, board: tuple[int, ...], merge: Merge) -> RangeTree:
     return compile_range_tree(calm, merge=merge)
 
 
-def _root_of(roots: list[Betting], state: Betting) -> int:
+def root_of(roots: list[Betting], state: Betting) -> int:
     """The betting with which the street of a state began."""
     past = state.history
     return next(k for k, root in enumerate(roots) if past[: len(root.history)] == root.history)

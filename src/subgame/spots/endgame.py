@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from subgame.engines.devices import check_storage
 from subgame.engines.factory import engine
-from subgame.errors import DAMAGED, brief, unreadable
+from subgame.errors import DAMAGED, SubgameError, brief, unreadable
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.chips import number
 from subgame.games.holdem.equity import possible
@@ -60,6 +60,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
+COMPACT = "subgame-compact-spot-1"
+"""The format of a spot without its last street, see `subgame.refine.ranges.compact_spots`."""
 BYTES = {"float32": 4.0, "bfloat16": 2.0, "int16": 2 + 4 / LANES}
 """Bytes of one regret or average, by storage."""
 
@@ -141,7 +143,7 @@ class Endgame:
         all of it is read once and refused if a number is not finite.
         """
         tree = tree_of(path, memory_limit, check=check)
-        values = _stored_values(path, tree)
+        values = stored_values(path, tree)
         if values is None:
             return cls.of(load(path, memory_limit=memory_limit))
         return cls(Strategy.load(path, tree, check=False), **values)
@@ -149,6 +151,16 @@ class Endgame:
     def save(self, path: str | Path, *, run: Run | None = None, half: bool = False) -> None:
         """Save the spot with its values; see `subgame.spots.endgame.save`."""
         save(self.strategy, path, values=self, run=run, half=half)
+
+    def at_root(self) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+        """EV and equity as files have them: arrays and metadata, which `stored_values` reads."""
+        pairs = {"ev": self.hand_ev, "equity": self.hand_equity}
+        tensors = {f"{name}{p}": pair[p] for name, pair in pairs.items() for p in (0, 1)}
+        state = {"values": json.dumps({"ev": self.ev, "equity": self.equity})}
+        if self.exploitability is not None:
+            gap = self.exploitability
+            state["exploitability"] = json.dumps([*gap.per_seat, *(gap.values or ())])
+        return tensors, state
 
     @property
     def tree(self) -> RangeTree:
@@ -347,12 +359,8 @@ def save(
     }
     made = {**strategy.notes, **about(tree)}
     if values is not None:
-        pairs = {"ev": values.hand_ev, "equity": values.hand_equity}
-        tensors |= {f"{name}{p}": pair[p] for name, pair in pairs.items() for p in (0, 1)}
-        made["values"] = json.dumps({"ev": values.ev, "equity": values.equity})
-        if values.exploitability is not None:
-            gap = values.exploitability
-            made["exploitability"] = json.dumps([*gap.per_seat, *(gap.values or ())])
+        more, state = values.at_root()
+        tensors, made = tensors | more, made | state
     if run is not None:
         more, state = run.state()
         tensors, made["state"] = tensors | more, json.dumps(state)
@@ -377,6 +385,11 @@ def load(path: str | Path, *, memory_limit: str | float | None = "8GiB") -> Stra
     ...     round(sum(Endgame.of(load(path)).ev))
     100
     """
+    if read_tensors(path, SAVED)[0].get("format") == COMPACT:
+        raise SubgameError(
+            f"{path} has no last street, which is solved again where it is looked at. This needs a "
+            "whole solution: solve the spot again, and save it whole."
+        )
     mapped = Strategy.load(path, tree_of(path, memory_limit))
     if any(probs.dtype != np.float32 for probs in mapped.probs):
         return Strategy.from_weights(mapped.tree, mapped.probs, mapped.notes)
@@ -406,7 +419,7 @@ def merged_in(said: Mapping[str, str]) -> Merge:
     return kinds.get(said.get("merged", ""), "boards")
 
 
-def _stored_values(path: str | Path, tree: RangeTree) -> dict[str, Any] | None:
+def stored_values(path: str | Path, tree: RangeTree) -> dict[str, Any] | None:
     """EV and equity as a file has them; None if it has none."""
     said, tensors = read_tensors(path, SAVED)
     sizes = [(len(side.slots),) for side in tree.players]

@@ -231,8 +231,7 @@ def quote(
 def weighted_mean(rows: Iterable[dict[str, Any]]) -> dict[str, float]:
     """The mean of every column of numbers, weighted by the flops' weights.
 
-    >>> rows = [{"flop": "AhKd2c", "weight": 3, "ev": 1.0}, {"flop": "7h6d5c", "weight": 1, "ev": 5.0}]
-    >>> weighted_mean(rows)
+    >>> weighted_mean([{"weight": 3, "ev": 1.0}, {"weight": 1, "ev": 5.0}])
     {'ev': 2.0}
     """
     table = Table(rows)

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from subgame.blueprints.follow import DETERMINISTIC, AbstractDecision
 from subgame.games.base import CHANCE
 from subgame.games.holdem.game import Holdem, HoldemState
-from subgame.games.holdem.translation import likelihood, merged, translated
+from subgame.games.holdem.translation import is_unlike, likelihood, merged, translated
 from subgame.play.hunl.plans import EarlyState, Request, StreetPlanner
+from subgame.play.one_bet import call_or_fold
 from subgame.refine.live import Rows
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Move
@@ -101,7 +102,7 @@ class EarlyStreets:
 
     def after(self, state: EarlyState, player: int, action: str, seat: int) -> EarlyState:
         """After a move: both ranges, and the blueprint's betting that stands for the real one."""
-        reached, abstract, plan = state
+        reached, abstract, plan, unlike = state.reached, state.abstract, state.plan, False
         if player == CHANCE:
             return EarlyState(reached.after(action), abstract)
         share, planned, advice = None, state.planned, self.advice(state)
@@ -111,10 +112,14 @@ class EarlyStreets:
             shares = dict.fromkeys(own, 1.0) or decision.translated(real, action, DETERMINISTIC)
             share = likelihood(advice.probabilities, shares)
             if shares:
-                abstract = decision.child(max(shares, key=lambda k: shares[k]))
+                k = max(shares, key=lambda k: shares[k])
+                abstract = decision.child(k)
+                unlike = player != seat and is_unlike(real.bet(action), decision.bets[k])
+        if unlike:
+            share = None  # the range is what it was
         if planned is not None:
             share = self._planned_share(reached, planned, action)
-        return EarlyState(reached.after(action, share), abstract, plan)
+        return EarlyState(reached.after(action, share), abstract, plan, unlike)
 
     def _planned_share(self, reached: ReachedRanges, planned: Rows, action: str) -> Floats | None:
         """[hand] how likely an action is by a plan."""
@@ -128,9 +133,13 @@ class EarlyStreets:
         """What the player to act does with every hand, in real bets."""
         if state.planned is not None:
             return state.planned
-        advice = self.advice(state)
-        if advice is None:
-            return Rows(("c",), np.ones((self.game.deck.num_hands, 1)))
+        return self.followed_rows(state)
+
+    def followed_rows(self, state: EarlyState) -> Rows:
+        """What the player to act does by the blueprint; by price where it has no answer."""
+        advice, reached = self.advice(state), state.reached
+        if advice is None or state.unlike:
+            return Rows(*call_or_fold(self.game, reached.board, reached.betting, reached.reach))
         real = advice.decision.real_actions(state.reached.betting)
         return Rows(*merged(real, advice.probabilities))
 

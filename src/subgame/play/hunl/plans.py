@@ -81,6 +81,8 @@ class EarlyState(NamedTuple):
     """The blueprint's betting that stands for the real one."""
     plan: StreetPlan | None = None
     """The solution of the street, where it was solved to a depth limit."""
+    unlike: bool = False
+    """Whether the opponent's last bet is unlike the blueprint's one that stands for it."""
 
     @property
     def hand(self) -> FollowedBetting:
