@@ -202,8 +202,8 @@ def techniques(meter: Meter) -> Section:
     for number, gadget in enumerate(gadgets):
         name = gadget.name + (", refined" if gadget.refined else "")
         meter.update(f"Refining leduc by {name}", "", number / len(gadgets))
-        found = sg.refine(tree, rough, at=subgames, technique=gadget, schedule="pdcfr+")
-        row, cells = _refined(found)
+        result = sg.refine(tree, rough, at=subgames, technique=gadget, schedule="pdcfr+")
+        row, cells = _refined(result)
         rows.append(row | {"game": tree.game_name, "technique": name})
         safety = "nearly" if gadget.refined else "yes" if gadget.is_safe else "no"
         shown.add_row(name, *cells, Text(safety, style="dim"))

@@ -105,14 +105,14 @@ class Solving:
             return self
         from subgame.solve.schedule import parse
 
-        found = replace(parse(self.schedule), tremble=parse_tremble(self.tremble))
+        schedule = replace(parse(self.schedule), tremble=parse_tremble(self.tremble))
         count = self.iterations if self.is_limited else TREMBLING
-        return replace(self, schedule=str(found), tremble=None, iterations=count)
+        return replace(self, schedule=str(schedule), tremble=None, iterations=count)
 
     @property
     def is_limited(self) -> bool:
         """Whether it was given when to stop."""
-        return any(each is not None for each in (self.target, self.iterations, self.seconds))
+        return any(limit is not None for limit in (self.target, self.iterations, self.seconds))
 
     @property
     def apart_given(self) -> bool | None:
@@ -228,8 +228,8 @@ def endgame_command(
 def _refuse(why: str, options: dict[str, Any]) -> None:
     for name, value in options.items():
         if value is not None:
-            given = name if name.isupper() else f"--{name.replace('_', '-')}"
-            raise SubgameError(f"{why}, so {given} cannot be given with it.")
+            option = name if name.isupper() else f"--{name.replace('_', '-')}"
+            raise SubgameError(f"{why}, so {option} cannot be given with it.")
 
 
 def _number(text: str) -> tuple[float, bool]:

@@ -187,7 +187,7 @@ class CfrD:
     progress: Callable[[int, int], None]
     watch: Callable[[int, Callable[[], Compact]], None]
 
-    def notes(self, iterations: int, began: float) -> dict[str, Any]:
+    def notes(self, iterations: int, began: float) -> dict[str, object]:
         """How a result was made after so many iterations."""
         return {
             "schedule": str(self.schedule),

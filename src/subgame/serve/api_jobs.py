@@ -44,8 +44,8 @@ class Stop(Model):
 
     def limits(self, target: float) -> dict[str, object]:
         """The limits that are given; `target` if there is none."""
-        given = self.model_dump(exclude_none=True)
-        return given or {"target": target}
+        limits = self.model_dump(exclude_none=True)
+        return limits or {"target": target}
 
 
 class SolveSpot(Model):
@@ -123,7 +123,7 @@ async def quote_spot(body: Quote, request: Request) -> dict[str, object]:
     return await quoted(request, body.spot, body.schedule)
 
 
-async def quoted(request: Request, spot: Spot, schedule: str) -> dict[str, Any]:
+async def quoted(request: Request, spot: Spot, schedule: str) -> dict[str, object]:
     """The size of a spot; counting ends when the page no longer waits for it."""
     gone = threading.Event()
     most = parts(request)[2].memory_limit

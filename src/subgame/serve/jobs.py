@@ -191,12 +191,12 @@ class Jobs:
             row, folder = worker.row, self.store.folder(worker.row["id"])
             code = CANCELLED if code == -signal.SIGINT else code
             self._running.pop(row["id"], None)
-            found = folder / RESULT
+            written = folder / RESULT
             wish = worker.wish
             if wish == "cancelled":
                 row = row | {"state": "cancelled"}
-            elif worker.done and found.exists():  # however the process ended after that
-                result = json.loads(found.read_text())
+            elif worker.done and written.exists():  # however the process ended after that
+                result = json.loads(written.read_text())
                 state = _after(wish, row["task"], result)
                 row = row | {"state": state, "result": _summary(result)}
                 note = worker.late or row.get("note", "")
@@ -268,7 +268,7 @@ class Worker:
         self._clock.cancel()
         self.jobs.ended(self, code)
 
-    def _heard(self, said: dict[str, Any]) -> None:
+    def _heard(self, said: Row) -> None:
         new: dict[str, Any] = {}
         self.error = said.get("error", self.error)
         self.done = self.done or bool(said.get("done"))
@@ -287,7 +287,7 @@ class Worker:
             self._put = time.monotonic()
             self.jobs.store.put("jobs", self.row)
 
-    def _changed(self, new: dict[str, Any]) -> None:
+    def _changed(self, new: Row) -> None:
         self.row = self.row | new | {"wish": self.wish, "changed": time.time()}
         self.jobs._tell(self.row)
 
@@ -326,7 +326,7 @@ def _after(wish: str | None, task: dict[str, object], result: dict[str, object])
     return wish if wish in ("queued", "paused") and early else "done"
 
 
-def _crash(code: int, folder: Any) -> str:
+def _crash(code: int, folder: Path) -> str:
     """What to say of a worker that ended without a result."""
     with suppress(OSError):
         lines = (folder / "log.txt").read_text(errors="replace").strip().splitlines()

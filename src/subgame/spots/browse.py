@@ -102,7 +102,7 @@ class Explorer:
             taken = self.probs(board, state)[:, self.game.actions(state).index(action)]
             reach[state.player] = reach[state.player] * taken
         free = deck.compatible(walk.board)
-        return [each * free for each in reach]
+        return [weights * free for weights in reach]
 
     # Values ----------------------------------------------------------------------------------
     def part(self, u: int) -> tuple[Below, NumbaRangeEngine]:
@@ -133,8 +133,8 @@ class Explorer:
             every[held[q]] = row.T
             against = possible(deck, reach[1 - q])
             with np.errstate(divide="ignore", invalid="ignore"):
-                each = every[hands] / np.where(against > 0, against, np.nan)[:, None]
-            values.append(each + float(state.staked[q] + state.bets[q]))
+                per_hand = every[hands] / np.where(against > 0, against, np.nan)[:, None]
+            values.append(per_hand + float(state.staked[q] + state.bets[q]))
         mixed = (values[p] * self.probs(walk.board, state)).sum(1)
         other = values[1 - p][:, 0]
         return values[p], (mixed, other) if p == 0 else (other, mixed)
@@ -150,10 +150,10 @@ class Explorer:
         above = tuple(step for step in steps if step.betting.street < street.index)
         entered = np.zeros(self.game.deck.num_hands)
         entered[hands] = self.reach(Walk(above, walk.board, walk.betting))[1 - q]
-        given = np.zeros((len(street.roots), len(below.tree.players[1 - q].slots)))
-        given[root_of(street.roots, walk.betting)] = entered[below.tree.units[0].hands[1 - q]]
+        opponent = np.zeros((len(street.roots), len(below.tree.players[1 - q].slots)))
+        opponent[root_of(street.roots, walk.betting)] = entered[below.tree.units[0].hands[1 - q]]
         sigma = [below.numbers(k, self.strategy.probs[k]) for k in (q, 1 - q)]
-        return run.first_street(q, sigma[0], run.plan(1 - q, sigma[1], given))
+        return run.first_street(q, sigma[0], run.plan(1 - q, sigma[1], opponent))
 
     def equities(self, board: tuple[int, ...], reach: list[Floats]) -> Pair:
         """[hand] of both players: the share of the pot without further betting, from 0 to 1."""
@@ -185,9 +185,9 @@ class Explorer:
             stored[spot.hands] = reach[1 - p]
             blank = [np.zeros(run.tree.stored(q), np.float32) for q in (0, 1)]
             held = run.tree.units[0].hands
-            found = run.values(p, blank[p], run.plan(1 - p, blank[1 - p], stored[held[1 - p]]))
+            response = run.values(p, blank[p], run.plan(1 - p, blank[1 - p], stored[held[1 - p]]))
             every = np.full(deck.num_hands, np.nan)
-            every[held[p]] = found.roots[0] * run.tree.deals
+            every[held[p]] = response.roots[0] * run.tree.deals
             against = possible(deck, reach[1 - p])
             with np.errstate(divide="ignore", invalid="ignore"):
                 won = every[spot.hands] / np.where(against > 0, against, np.nan)

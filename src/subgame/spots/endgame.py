@@ -120,7 +120,7 @@ class Endgame:
         With `streets`, decisions on later ones cannot be shown: they are not taken off the device.
         """
         played = run.played()
-        one, two = (run.engine.host(each, streets) for each in played)
+        one, two = (run.engine.host(numbers, streets) for numbers in played)
         strategy = Strategy(run.tree, (one, two), check=False)
         return cls._of(strategy, _follow(run.engine, played), threads, device)
 
@@ -200,8 +200,8 @@ class Endgame:
         """
         before = [Lock.parse(text) for text in self.tree.lock_texts]
         tree = locked_spot(self.tree.holdem, [*before, Lock(line, hands)])
-        found = solve(tree, schedule, **options)
-        return replace(Endgame.of(found.strategy), exploitability=found.exploitability)
+        result = solve(tree, schedule, **options)
+        return replace(Endgame.of(result.strategy), exploitability=result.exploitability)
 
     def decision(self, line: str = "") -> Decision:
         """What a player does after a line such as ``c r50 c / 3c`` or ``check, bet 50, call / 3c``.
@@ -242,7 +242,7 @@ class Endgame:
         if "c" in first[0].actions and not first[0].betting.child("c").is_over:
             first.append(self.decision("c"))
         title = f"{self.tree.game_name}: pot {self.pot:g}"
-        return block(title, table(heads, rows), beside(*(as_html(each) for each in first)))
+        return block(title, table(heads, rows), beside(*(as_html(decision) for decision in first)))
 
 
 # Values --------------------------------------------------------------------------------------
@@ -266,9 +266,9 @@ def _evs(tree: RangeTree, follow: Pair) -> tuple[tuple[float, float], Pair]:
     """Both players' EV, and [h] that of each hand, nan where it is impossible."""
     met, start, totals, hands = meetings(tree), tree.holdem.start(), list[float](), list[Floats]()
     for p, values in enumerate(follow):
-        paid, each = float(start.staked[p] + start.bets[p]), np.full(len(values), np.nan)
+        paid, blank = float(start.staked[p] + start.bets[p]), np.full(len(values), np.nan)
         totals.append(float(values @ tree.players[p].reach) + paid)
-        hands.append(np.divide(values, met[p], out=each, where=met[p] > 0) + paid)
+        hands.append(np.divide(values, met[p], out=blank, where=met[p] > 0) + paid)
     return (totals[0], totals[1]), (hands[0], hands[1])
 
 
@@ -302,8 +302,8 @@ def memory_needed(
     """
     check_storage(storage)
     arrays = 3 if parse(schedule).predictive else 2
-    each = BYTES[storage] * arrays + BYTES["float32"]  # a strategy is float32 in every storage
-    return tree.nbytes + int(each * (tree.stored(0) + tree.stored(1)))
+    width = BYTES[storage] * arrays + BYTES["float32"]  # a strategy is float32 in every storage
+    return tree.nbytes + int(width * (tree.stored(0) + tree.stored(1)))
 
 
 # Files ---------------------------------------------------------------------------------------

@@ -229,8 +229,8 @@ def _rows(tree: RangeTree, strategy: Strategy, streets: int) -> tuple[NDArray[An
             for q in (0, 1):
                 hands = len(tree.units[u].hands[1 - q])
                 plan = run.plan(1 - q, sigma[1 - q], reach[1 - q][:, u - first, :hands])
-                found = run.first_street(q, sigma[q], plan)
-                made[q].append(found.astype(np.float32).ravel())
+                values = run.first_street(q, sigma[q], plan)
+                made[q].append(values.astype(np.float32).ravel())
     return np.concatenate(made[0]), np.concatenate(made[1])
 
 
@@ -271,10 +271,10 @@ def open_spot(
         packed = [Packed(tensors[f"values{p}"], tensors[f"scales{p}"], alive) for p in (0, 1)]
         rows = tensors["rows0"], tensors["rows1"]
         boards = (sum(alive), len(tree.units) - first)
-        for p, each in enumerate(packed):
+        for p, player_numbers in enumerate(packed):
             size = sum(int(np.prod(_shape(tree, u, p))) for u in range(first))
             wide = max(len(tree.units[u].hands[p]) for u in range(first, len(tree.units)))
-            shapes = each.numbers.shape, each.scales.shape, rows[p].shape
+            shapes = player_numbers.numbers.shape, player_numbers.scales.shape, rows[p].shape
             if shapes != ((*boards, wide), boards, (size,)):
                 raise ValueError
         kept = Strategy(trunk, (tensors["trunk0"], tensors["trunk1"]))
