@@ -30,7 +30,7 @@ def slumbot_command(
     prefix: str = opt("/slumbot/api", "PATH", "The path before new_hand and act."),
     aivat: bool = opt(False, None, AIVAT),
     log: Path | None = opt(
-        None, "FILE", "Write every hand to FILE. A run whose FILE exists goes on from there."
+        None, "FILE", "Write every hand to FILE. If FILE exists, the run continues from it."
     ),
     told: Agents,
     seed: SeedOption = 0,

@@ -46,7 +46,13 @@ class Report:
 
 
 def check(game: Game, *, max_histories: int = 300_000) -> Report:
-    """Walk the whole game; raise `SubgameError` at the first rule it breaks."""
+    """Walk the whole game; raise `SubgameError` at the first rule it breaks.
+
+    >>> from subgame.games import load
+    >>> report = check(load("kuhn"))
+    >>> report.histories
+    58
+    """
     if game.num_players != 2:
         raise SubgameError(f"The game '{game}' has {game.num_players} players; it must have two.")
     suite = _Suite()

@@ -40,7 +40,12 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class MatchResult:
-    """The result of a match, from the first agent's point of view."""
+    """The result of a match, from the first agent's point of view.
+
+    >>> result = match("kuhn", ["call", "fold"], hands=10, seed=1)
+    >>> result.hands, result.unit
+    (10, 'chips')
+    """
 
     game: str
     agents: tuple[str, str]

@@ -84,7 +84,14 @@ def read_file(path: str | PathLike[str]) -> Imported:
 
 
 def read_spot(text: str, name: str = "the text") -> Imported:
-    """The spot of a text in the format of another solver; `name` is for errors."""
+    """The spot of a text in the format of another solver; `name` is for errors.
+
+    >>> commands = "set_pot 60", "set_effective_stack 200", "set_board Qs,Jh,2h,8d,3c"
+    >>> ranges = "set_range_ip QQ,AK", "set_range_oop AA,KQ"
+    >>> spot = read_spot("\\n".join([*commands, *ranges, "set_bet_sizes oop,river,bet,50"]))
+    >>> spot.game().rules.pot, spot.left_out
+    (60, [])
+    """
     if text.lstrip()[:1] in ("{", "["):
         return _Json(name).read(text)
     if re.search(r"^\s*#[\w.]+#", text, re.MULTILINE) and not re.search(
