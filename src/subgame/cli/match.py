@@ -34,6 +34,10 @@ AGENT = (
     "the ACPC protocol. nested and limited solve while they play; nested:resolve names their "
     "technique."
 )
+AIVAT = (
+    "Also estimate the result by AIVAT, which takes much of the luck out of it. One agent's "
+    "strategy must be known; the log keeps it for every hand."
+)
 
 
 def check_agent(agent: str | None) -> str | None:
@@ -90,12 +94,7 @@ class Counted:
     """How a match is counted."""
 
     duplicate: bool = opt(False, None, "Play each deal twice, with the seats exchanged.")
-    aivat: bool = opt(
-        False,
-        None,
-        "Also estimate the result by AIVAT, which takes most of the luck out of it. One "
-        "agent's strategy must be known.",
-    )
+    aivat: bool = opt(False, None, AIVAT)
 
 
 @dataclass(frozen=True)

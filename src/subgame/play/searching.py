@@ -128,12 +128,16 @@ class SearchAgent(Mixed):
     def live_rows(self) -> Rows:
         """What the agent does where play is, with every infoset."""
         live = self.live()
-        if live.reached.player != self.seat:
-            done = " ".join(actions_of(self.line))
-            raise SubgameError(f"After '{done}' it is not the agent's turn.")
+        self._check_turn(live)
         rows = live.rows()
         self.took = self.clock.spent
         return rows
+
+    def _check_turn(self, live: Live) -> None:
+        """Raise an error unless it is the agent's turn."""
+        if live.reached.player != self.seat:
+            done = " ".join(actions_of(self.line))
+            raise SubgameError(f"After '{done}' it is not the agent's turn.")
 
     def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
         rows, here = self.live_rows(), self.live().reached
@@ -226,7 +230,7 @@ class NestedAgent(SearchAgent):
         return after[-1] if after else None
 
     def live(self) -> Live:
-        self.clock = Clock(self.search.seconds)
+        self.clock = Clock(self.search.seconds, self.search.now)
         if self.seat not in self.first:
             followed = self._followed(self.seat)
             self.first[self.seat] = Live(self.search, self.seat, self.start, followed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypedDict, TypeVar
@@ -137,7 +138,11 @@ class Played(NamedTuple):
 
 
 def play_gadget(
-    how: Technique, subgame: Subgame, inputs: GadgetInputs, device: str | None = None
+    how: Technique,
+    subgame: Subgame,
+    inputs: GadgetInputs,
+    device: str | None = None,
+    now: Callable[[], float] = time.perf_counter,
 ) -> Played:
     """Solve a subgame behind its gadget in the given time, without measuring the result."""
     if isinstance(how.schedule, str):
@@ -146,7 +151,7 @@ def play_gadget(
 
     def solve(stage: Gadget, inputs: GadgetInputs) -> Played:
         run = _run_of(stage, schedule, subgame, inputs, device)
-        stopped = drive(run, how.limits, measured=False)
+        stopped = drive(run, how.limits, measured=False, now=now)
         return Played(inside(run.strategy(), subgame.tree), run.iteration, stopped)
 
     run = engine(subgame.tree, device=device)

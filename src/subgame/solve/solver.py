@@ -445,12 +445,13 @@ def drive(
     progress: Progress | None = None,
     *,
     measured: bool = True,
+    now: Callable[[], float] = time.perf_counter,
 ) -> str:
     """Run in short slices until a limit is reached; returns which one."""
     run.advance(0)
     if measured and (stop.seconds is not None or stop.target is None or not run.can_check):
         run.evaluate(run._weights())  # loads the kernels before the clock starts
-    began, saved = time.perf_counter() - run.seconds, time.perf_counter()
+    began, saved = now() - run.seconds, now()
     pace, first = 1, run.curve[0].exploitability if run.curve else 0.0
     if stop.seconds is None:
         seconds = QUICK * sum(side.num_sequences for side in run.tree.players)
@@ -462,11 +463,11 @@ def drive(
             if stop.iterations is not None:
                 count = max(0, min(count, int(stop.iterations) - run.iteration))
             check = run.place_for_check(stop, count) if measured else None
-            before = time.perf_counter()
+            before = now()
             run.advance(count, check)
-            now = time.perf_counter()
-            run.seconds = now - began
-            seconds = max(now - before, 1e-9) / max(count, 1)
+            after = now()
+            run.seconds = after - began
+            seconds = max(after - before, 1e-9) / max(count, 1)
             few = min(FEWEST, int(LONGEST / seconds))
             pace = max(1, min(4 * pace, max(few, int(SLICE / seconds))))
             if stop.seconds is not None:
@@ -489,9 +490,9 @@ def drive(
             if progress is not None:
                 last = run.curve[-1].exploitability if run.curve else float("nan")
                 progress(Step(run.iteration, run.seconds, last, stop.share(run, first)))
-            if checkpoint is not None and (stopped or now - saved > SAVE_EVERY):
+            if checkpoint is not None and (stopped or after - saved > SAVE_EVERY):
                 _save(run, checkpoint, last=bool(stopped))
-                saved = time.perf_counter()
+                saved = now()
     if measured and (not run.curve or run.curve[-1].iteration != run.iteration):
         run.measure()  # after the checkpoint, which must not contain this extra point
     return stopped

@@ -152,24 +152,28 @@ class EarlyHand:
         self.states: dict[tuple[Move, ...], EarlyState] = {(): streets.start}
 
     def follow(
-        self, line: tuple[Move, ...], request: Request
+        self, line: tuple[Move, ...], request: Request, least: int = 0
     ) -> tuple[EarlyState, tuple[Move, ...]]:
-        """Where the blueprint leads, and the moves that are left after it."""
+        """Where the blueprint leads, and the moves that are left after it.
+
+        At least so many moves are followed by the blueprint, on later streets as well.
+        """
         streets, state, seat = self.streets, self.streets.start, request.seat
         for k, (player, action) in enumerate(line):
-            if not streets.contains(state):
+            if k >= least and not streets.contains(state):
                 return state, line[k:]
             after = self.states.get(line[: k + 1])
             if after is None:
                 made = action if player == 1 - seat else None
-                state = streets.with_plan(state, made, request)
+                if all(mover != CHANCE for mover, _ in line[k + 1 :]):  # play is still there
+                    state = streets.with_plan(state, made, request)
                 after = self.states[line[: k + 1]] = streets.after(state, player, action, seat)
             state = after
         return state, ()
 
-    def decide(self, line: tuple[Move, ...], request: Request) -> EarlyState:
+    def decide(self, line: tuple[Move, ...], request: Request, least: int = 0) -> EarlyState:
         """Where the blueprint leads, with what is to be solved there before the player acts."""
-        state, rest = self.follow(line, request)
+        state, rest = self.follow(line, request, least)
         if rest or not self.streets.contains(state):
             return state
         state = self.states[line] = self.streets.with_plan(state, None, request)
