@@ -303,6 +303,7 @@ nlfh-large holdem.named:nlfh_large Large flop hold'em; Brown & Sandholm 2017, Ta
 nlth-no-limp holdem.named:nlth_no_limp Turn hold'em; Brown & Sandholm 2017, Table 5, sizes ours
 phantom-ttt dark_board:PhantomTicTacToe Tic-tac-toe in which nobody sees the opponent's stones
 random random_game:RandomGame A small random game, the same for the same seed
+rhode-island rhode_island:RhodeIsland Hold'em with one hidden card and two board cards
 rps rock_paper_scissors:RockPaperScissors Rock-paper-scissors in turn, the first move hidden
 rps-plus rock_paper_scissors:RockPaperScissorsPlus The same, Scissors count twice; Brown et al. 2018
 """.strip().splitlines():

@@ -213,7 +213,7 @@ def match(
         names = (table.agents[0].name, table.agents[1].name)
         book = None
         if log is not None:
-            head: dict[str, Any] = {"game": str(table.game), "agents": list(names)}
+            head: dict[str, object] = {"game": str(table.game), "agents": list(names)}
             head |= {"seed": seed, "duplicate": duplicate}
             book = stack.enter_context(closing(match_log(log, head)))
         played = _played(task, table, hands, book, executor, progress)
