@@ -256,9 +256,7 @@ def refine(
     for done, (subgame, p) in enumerate(jobs):
         tell(done, len(jobs))
         payoff = _pick(alternatives, subgame, "alternative payoff", 1 - p, jobs)
-        spread = _pick(uncertainty, subgame, "uncertainty", 1 - p, jobs)
-        if spread is not None and (spread < 0).any():
-            raise SubgameError(f"The uncertainty must be at least 0, not {spread.min():g}.")
+        spread = _spread(_pick(uncertainty, subgame, "uncertainty", 1 - p, jobs))
         parts.append(_refine_one(trunk(1 - p), subgame, how, payoff, spread))
         if parts[-1].stopped == "interrupted":  # Ctrl-C: what is left keeps the blueprint
             break
@@ -335,6 +333,13 @@ def _pick(vectors: Any, subgame: Subgame, what: str, o: int, jobs: list[Any]) ->
             f"'{subgame.name}' is missing."
         )
     return vector(subgame, o, vectors, what)
+
+
+def _spread(values: Floats | None) -> Floats | None:
+    """Standard deviations, which must not be negative."""
+    if values is not None and (values < 0).any():
+        raise SubgameError(f"The uncertainty must be at least 0, not {values.min():g}.")
+    return values
 
 
 def _refine_one(
