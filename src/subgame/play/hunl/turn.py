@@ -119,8 +119,8 @@ class TurnSolver:
         live = Live(unsafe, seat, here, uniform, off=none).ready(clock, share)
         clock.reserve = 0.0
         if live.solved is not None:
-            each = live.solved.seconds / max(live.solved.iterations, 1)
-            self.least = prepared + MINIMUM * each
+            seconds = live.solved.seconds / max(live.solved.iterations, 1)
+            self.least = prepared + MINIMUM * seconds
         inside = search.at is not None and here.within(search.at)
         return replace(live, search=search, inside=inside)
 
