@@ -157,7 +157,7 @@ def test_explaining_what_the_blueprint_does(game: Holdem) -> None:
     assert agent.act("AsAh |  | ", ("f", "c", "r300")) == "r300"
     agent.observe(Event(1, "r300"))
     told = agent.explain()
-    assert "r300 1.00" in told
+    assert "to 300 100 %" in told
     assert "follows its blueprint" in told
 
 

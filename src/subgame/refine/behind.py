@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypedDict, TypeVar
 import numpy as np
 
 from subgame.engines.arrays import Array, Floats, as_numpy, normalise
-from subgame.engines.contract import Engine
+from subgame.engines.contract import Engine, Numbers
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.refine.gadgets import Gadget, GadgetInputs
@@ -132,7 +132,7 @@ def solve_gadget(
 class Played(NamedTuple):
     """A subgame solved for play: nothing is measured."""
 
-    sigma: tuple[Any, Any]  # [q] both players' strategies over the subgame's own tree
+    sigma: tuple[Numbers, Numbers]  # [q] both players' strategies over the subgame's own tree
     iterations: int
     stopped: str
 
@@ -235,7 +235,7 @@ class GadgetRun(Run):
         inputs: GadgetInputs,
         device: str | None = None,
         on: Engine | None = None,
-        finish: Callable[[tuple[Any, Any]], Strategy] | None = None,
+        finish: Callable[[tuple[Numbers, Numbers]], Strategy] | None = None,
     ) -> None:
         """`device`, `on` and `finish` are those of `Run`."""
         self.inputs = inputs
@@ -253,7 +253,7 @@ class GadgetRun(Run):
             reach=(theirs, ours) if inputs.opponent == 0 else (ours, theirs),
         )
 
-    def evaluate(self, played: tuple[Any, Any]) -> Exploitability:
+    def evaluate(self, played: tuple[Numbers, Numbers]) -> Exploitability:
         """NashConv / 2 of the gadget game, with the gadget's average entry."""
         run, learner, us = self.engine, self.cfr.learner, 1 - self.inputs.opponent
         o, ours = 1 - us, np.asarray(self.inputs.our_reach).reshape(run.tree.num_roots, -1)

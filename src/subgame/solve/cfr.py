@@ -72,8 +72,8 @@ class Cfr:
                 "without a gadget and the CPU; take pcfr+."
             )
         mine, yours = (
-            engine.roots(p) if given is None else engine.array(given)
-            for p, given in enumerate(reach)
+            engine.roots(p) if entered is None else engine.array(entered)
+            for p, entered in enumerate(reach)
         )
         self.reach: Both = (mine, yours)
         self.released = False

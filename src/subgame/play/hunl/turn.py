@@ -158,10 +158,10 @@ class TurnSolver:
         live = Live(unsafe, seat, here, uniform, off=none).ready(clock, share)
         clock.reserve = 0.0
         if live.solved is not None:
-            each = live.solved.seconds / max(live.solved.iterations, 1)
+            iteration = live.solved.seconds / max(live.solved.iterations, 1)
             size, few = (numbers(g, here.betting) for g in (here.game, self.menus[0][0]))
-            self.pace = each / size
-            self.least = (prepared + MINIMUM * each) * min(few / size, 1)
+            self.pace = iteration / size
+            self.least = (prepared + MINIMUM * iteration) * min(few / size, 1)
         inside = search.at is not None and here.within(search.at)
         return replace(live, search=search, inside=inside)
 
