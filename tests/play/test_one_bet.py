@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 def answered(agent: BlueprintAgent | HoldemAgent, line: str) -> Policy:
     """What the big blind does with every hand after a line before the flop."""
     agent.begin(seat=0, seed=0)
-    betting = load("hunl").new_initial_state().betting
+    betting = holdem.hunl().start()
     for action in line.split():
         agent.observe(Event(betting.player, action))
         betting = betting.child(action)
@@ -65,7 +65,7 @@ def test_nearly_all_in_is_not_a_small_raise(agent: BlueprintAgent) -> None:
 
 
 def test_the_agent_that_solves_answers_alike(agent: BlueprintAgent) -> None:
-    nested = HoldemAgent(load("hunl"), agent.blueprint, iterations=1, seconds=None)
+    nested = HoldemAgent(holdem.hunl(), agent.blueprint, iterations=1, seconds=None)
     one, two = answered(agent, "r20000"), answered(nested, "r20000")
     assert one.actions == two.actions
     assert np.allclose(one.probabilities, two.probabilities, atol=1e-6)
@@ -81,11 +81,12 @@ def test_bets_that_are_known_are_answered_by_the_blueprint(agent: BlueprintAgent
 
 
 def test_a_raise_is_not_taken_for_all_in() -> None:
-    cards = {"ranks": "9TJQKA", "suits": "cd"}
-    recipe = BlueprintRecipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 2000, **cards)
+    ranks, suits = "9TJQKA", "cd"
+    buckets = (None, 6, 6, 6)
+    recipe = BlueprintRecipe("tiny", "all: a / cap 1", buckets, 2000, ranks=ranks, suits=suits)
     trainer = Trainer(recipe)
     trainer.advance(10)
-    game = holdem.hunl(2000, bets="all: 0.5x 1x a", **cards)
+    game = holdem.hunl(2000, bets="all: 0.5x 1x a", ranks=ranks, suits=suits)
     player = BlueprintAgent(game, StoredBlueprint.of(trainer))
     start = game.new_initial_state().betting
     for action, unlike in (("r300", True), ("r2000", False)):

@@ -14,6 +14,8 @@ from subgame.games.holdem.game import Holdem
 from subgame.play.agent import Event
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.hunl.agent import HoldemAgent
+from subgame.play.hunl.plans import with_bet
+from subgame.play.hunl.turn import ENOUGH, TurnSolver, numbers
 from subgame.refine.live import MINIMUM
 
 LINE = [
@@ -22,7 +24,6 @@ LINE = [
 ]
 """A hand that the blueprint knows."""
 BETS = "all: 1x / cap 1"
-CARDS = {"ranks": "9TJQKA", "suits": "hs"}
 
 
 class Clock:
@@ -38,7 +39,9 @@ class Clock:
 
 @pytest.fixture(scope="module")
 def stored() -> StoredBlueprint:
-    trainer = Trainer(BlueprintRecipe("tiny", BETS, (None, 6, 6, 6), 600, **CARDS))
+    trainer = Trainer(
+        BlueprintRecipe("tiny", BETS, (None, 6, 6, 6), 600, ranks="9TJQKA", suits="hs")
+    )
     trainer.advance(20)
     return StoredBlueprint.of(trainer)
 
@@ -137,4 +140,37 @@ def test_after_a_starved_decision_solving_begins_later(
     observed(other, 0, river)
     assert (next(iter(other.turn.roots), None)) is None
     other.policy(names(stored.game, river), ())
-    assert next(iter(other.turn.roots.values()))[0].reached.betting.street == 2
+    root = next(iter(other.turn.roots.values()))[0].reached.state.public_state() or ""
+    assert root.startswith("Jh 9s Ts Qs |")
+
+
+def test_the_menu_grows_with_the_time(stored: StoredBlueprint) -> None:
+    """The largest menu is solved of which enough iterations fit, by the last solve's pace."""
+    player = HoldemAgent(stored.game, stored, iterations=20)
+    line, sizes = LINE[:7], []
+    menus = player.turn.menus[0]
+    betting = stored.game.start().play("cc/cr200c/")
+    counts = [numbers(game, betting) for game in menus]
+    assert counts == sorted(counts)
+    for seconds in (0.5 * counts[0], *(1.01 * count for count in counts)):
+        player.search = replace(player.search, seconds=seconds, now=Clock(1e-6))
+        player.decided.decided.clear()
+        player.turn.roots.clear()
+        player.turn.pace, player.turn.least = 1 / ENOUGH, 0.0
+        observed(player, 0, line)
+        sizes.append(len(player.policy(names(stored.game, line), ()).actions))
+    actions = [len(game.actions(betting)) for game in menus]
+    assert sizes == [actions[0], *actions]
+
+
+def test_the_opponents_size_is_in_every_menu(stored: StoredBlueprint) -> None:
+    solver = TurnSolver(stored.game)
+    betting = stored.game.start().play("cc/cc/")
+    for game in (*solver.menus[0], *solver.menus[1]):
+        assert "r117" in with_bet(game, betting, "r117").actions(betting)
+    river = stored.game.start().play("cc/cc/cc/")
+    rich = solver.menus[1][-1].actions(river)
+    pots = [river.bet(action).fraction for action in rich if action != "c"]  # type: ignore[union-attr]
+    assert min(pots) < 0.51
+    assert max(pots) >= 2
+    assert f"r{river.most_raise}" in rich

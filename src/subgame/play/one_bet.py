@@ -71,7 +71,8 @@ class OneBet:
         with one_blas_thread():
             for t in range(1, iterations + 1):
                 bet = _learned(bets, self.gains(call))
-                call = _learned(calls, -((self.theirs * bet).astype(np.float32) @ self._calls))
+                entered = (self.theirs * bet).astype(np.float32)
+                call = _learned(calls, -(entered @ self._calls).astype(np.float64))
                 mean += t * call
         return mean / (iterations * (iterations + 1) / 2)
 

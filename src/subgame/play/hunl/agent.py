@@ -22,7 +22,7 @@ from subgame.play.agent import Policy, thresholded
 from subgame.play.hunl.decisions import DecisionCache
 from subgame.play.hunl.early import EarlyHand, EarlyStreets, RangeBlueprint
 from subgame.play.hunl.plans import DepthLimit, DepthOptions, EarlyState, Request, StreetPlanner
-from subgame.play.hunl.turn import BETS, StarvedError, TurnSolver, load_kernels
+from subgame.play.hunl.turn import StarvedError, TurnSolver, load_kernels
 from subgame.play.searching import Explanation, SearchAgent, actions_of, shares
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.live import Clock, Live, Rows, Search
@@ -35,7 +35,8 @@ ITERATIONS = 1000
 class HoldemAgent(SearchAgent):
     """Plays hold'em from the first blind on, by a blueprint and by solving from the turn on.
 
-    `bets` are the sizes of the subgames that are solved. `technique` is that of the river and of
+    `bets` are the sizes of the subgames that are solved; without them there are as many as the time
+    allows (`subgame.play.hunl.turn.MENUS`). `technique` is that of the river and of
     answers to off-tree bets. A decision takes at most `seconds`; kernels are loaded when the agent
     is made. Where it has solved, actions below the probability `threshold` are not taken; 1 takes
     the most probable one.
@@ -63,7 +64,7 @@ class HoldemAgent(SearchAgent):
         blueprint: RangeBlueprint,
         *,
         solve_from: str = "turn",
-        bets: str = BETS,
+        bets: str | None = None,
         technique: str = TECHNIQUE,
         iterations: int | None = ITERATIONS,
         seconds: float | None = 5.0,

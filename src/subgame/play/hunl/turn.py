@@ -7,6 +7,7 @@ solving, and the river is solved again, safely (`subgame.refine.live`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -17,6 +18,7 @@ from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
+from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.spots import endgame
 from subgame.play.hunl.plans import Request, with_bet
 from subgame.play.searching import actions_of
@@ -24,11 +26,22 @@ from subgame.refine.gadgets import Unsafe, technique
 from subgame.refine.live import MINIMUM, PASSED, Book, Clock, Live, Search
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Followed, Move
+from subgame.tree.ranges.betting_tree import grow_street
 from subgame.tree.strategy import Strategy
 
-BETS = "turn: 0.75x / cap 2; river: 0.75x / cap 2; add-all-in 2.5"
-"""The sizes that are solved; the opponent's own bet is always among them. All-in is one of them up
-to 2.5 pots only: with all-ins of many pots CFR needs ten times as many iterations."""
+MENUS = (
+    "turn: 0.75x / cap 2; river: 0.75x / cap 2; add-all-in 2.5",
+    "turn: 0.5x 1x / raise 1x / cap 2; river: 0.33x 1x / raise 1x / cap 2; add-all-in 2.5",
+    "turn: 0.33x 0.75x 1.5x / raise 1x / cap 2; river: 0.33x 0.75x 2x / raise 1x / cap 2; "
+    "add-all-in 2.5",
+)
+"""Sizes that are solved from the turn on, few of them to many; the opponent's own bet is always
+among them. All-in is one of them up to 2.5 pots only: with all-ins of many pots CFR needs ten times
+as many iterations."""
+RIVER_MENUS = (*MENUS, "river: 0.33x 0.5x 0.75x 1x 1.5x 2x a / raise 0.5x 1x a / cap 3")
+"""The same where the river is the first street that is solved."""
+ENOUGH = 64
+"""Iterations that must fit into the time for more sizes than the fewest."""
 ROOTS = 4
 """Turn subgames that are kept."""
 FORGET = 0.9
@@ -48,16 +61,25 @@ class StarvedError(SubgameError):
 class TurnSolver:
     """Solves the rest of the game from a public state on; keeps the last ones."""
 
-    def __init__(self, game: Holdem, bets: str = BETS) -> None:
-        self.game = replace(game, bets=BetSizes.parse(bets))
+    def __init__(self, game: Holdem, bets: str | None = None) -> None:
+        """With `bets` there are no other sizes; otherwise as many as the time allows."""
+        turn, river = (MENUS, RIVER_MENUS) if bets is None else ((bets,), (bets,))
+        self.menus = tuple(
+            tuple(replace(game, bets=BetSizes.parse(menu)) for menu in menus)
+            for menus in (turn, river)
+        )
+        """The games of the turn's menus and of the river's."""
+        self.pace: float | None = None
+        """Seconds of an iteration by number of a strategy, in the last solve."""
         self.roots: dict[tuple[int, tuple[str, ...]], tuple[Live, Book]] = {}
         self.least = 0.0
         """Seconds that the least of solves takes, by the last one."""
 
     def load(self) -> None:
         """Measure the least of solves on a first turn, so that no decision has to try."""
-        deck, here = self.game.deck, ReachedRanges.start(self.game)
-        if here.betting.street != 0 or here.board or self.game.rules.last_street < 2:
+        game = self.menus[0][0]
+        deck, here = game.deck, ReachedRanges.start(game)
+        if here.betting.street != 0 or here.board or game.rules.last_street < 2:
             return
         cards = iter(range(deck.size))
         while here.betting.street < 2 or here.player < 0:
@@ -82,25 +104,42 @@ class TurnSolver:
         """
         seat = request.seat
         made = rest[0][1] if rest and rest[0][0] != seat else None
-        game = with_bet(self.game, reached.betting, made)
-        key = seat, (*actions_of(before), *game.bets.added)
-        if key not in self.roots:
-            while len(self.roots) >= ROOTS:
-                self.roots.pop(next(iter(self.roots)))
+        last = reached.betting.street == reached.game.rules.last_street
+        games = [with_bet(game, reached.betting, made) for game in self.menus[last]]
+        keys = [(seat, (*actions_of(before), str(game.bets))) for game in games]
+        key = next((key for key in keys if key in self.roots), None)
+        if key is None:
             share = PASSED if len(rest) > 1 else 1.0  # there may be more to solve
-            other = self.roots.get((1 - seat, key[1]))
-            if other is None:
-                root = self.solved(replace(reached, game=game), request, share)
-            else:  # with both ranges fixed the solution is the same for both players
-                root = in_other_seat(other[0])
+            key, root = self._root(reached, games, keys, request, share)
             if root.starved is not None:
                 raise StarvedError(root.starved)
+            while len(self.roots) >= ROOTS:
+                self.roots.pop(next(iter(self.roots)))
             self.roots[key] = root, Book()
         first, book = self.roots[key]
         live = book.find(first, actions_of(rest), request.clock)
         if live.starved is not None:
             raise StarvedError(live.starved)
         return live
+
+    def _root(
+        self,
+        reached: ReachedRanges,
+        games: Sequence[Holdem],
+        keys: Sequence[tuple[int, tuple[str, ...]]],
+        request: Request,
+        share: float,
+    ) -> tuple[tuple[int, tuple[str, ...]], Live]:
+        """The first subgame, and the key by which it is kept: with one of the `games`' menus."""
+        for seat, line in keys:
+            other = self.roots.get((1 - seat, line))
+            if other is not None:  # with both ranges fixed the solution is the same for both
+                return (seat, line), in_other_seat(other[0])
+        left, k = request.clock.left, 0
+        if left is not None and self.pace is not None:
+            fits = [ENOUGH * self.pace * numbers(game, reached.betting) for game in games]
+            k = max((n for n, needed in enumerate(fits) if needed < share * left), default=0)
+        return keys[k], self.solved(replace(reached, game=games[k]), request, share)
 
     def solved(self, here: ReachedRanges, request: Request, share: float) -> Live:
         """The first subgame, solved with both players' ranges in a share of the time."""
@@ -119,10 +158,20 @@ class TurnSolver:
         live = Live(unsafe, seat, here, uniform, off=none).ready(clock, share)
         clock.reserve = 0.0
         if live.solved is not None:
-            seconds = live.solved.seconds / max(live.solved.iterations, 1)
-            self.least = prepared + MINIMUM * seconds
+            iteration = live.solved.seconds / max(live.solved.iterations, 1)
+            size, few = (numbers(g, here.betting) for g in (here.game, self.menus[0][0]))
+            self.pace = iteration / size
+            self.least = (prepared + MINIMUM * iteration) * min(few / size, 1)
         inside = search.at is not None and here.within(search.at)
         return replace(live, search=search, inside=inside)
+
+
+def numbers(game: Holdem, betting: Betting) -> int:
+    """About how many numbers a strategy of the rest of a game has, with all hands."""
+    street = grow_street(game, betting)
+    size = sum(street.rows) * game.deck.num_hands
+    left = game.deck.size - BOARD_CARDS[betting.street]
+    return size + left * sum(numbers(game, leaf) for leaf in street.leaves if not leaf.is_over)
 
 
 def in_other_seat(live: Live) -> Live:
