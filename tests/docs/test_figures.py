@@ -16,7 +16,7 @@ NOT_MEASURED: dict[str, str] = {
     "docs/design.md": "1e-9; 1e-7; 1e-30; 1e-12; 2e-8; 1e-3; 1e-4; 6e-6",
     "docs/endgames.md": "67 %; 15 %; 1.1; 6.5",
     "docs/flop-report.md": "0.63; 1.84; 0.21; 0.18; 0.06; 0.04; 0.16",
-    "docs/papers.md": "6.2; 1.1",
+    "docs/papers.md": "6.2; 2510.04407; 2602.16928",
     "docs/play.md": "95 %; 60 s",
     "docs/published.md": "33 %; 18.05; 18.5",
     "docs/serve.md": "95 %; 512 MiB",
