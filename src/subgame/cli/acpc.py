@@ -12,7 +12,7 @@ from subgame.cli.arguments import JsonOption, argument, opt
 from subgame.cli.checks import check_writable
 from subgame.cli.common import emit, finish, load_game, stdout
 from subgame.cli.grouping import grouped
-from subgame.cli.match import AgentArgument, GameOption
+from subgame.cli.match import AgentArgument, Agents, GameOption
 from subgame.cli.options import SeedOption
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError
@@ -32,9 +32,16 @@ def acpc_command(
     reconnect: float = opt(
         0.0, "S", "Try for S seconds to reach a dealer that is not there, or is gone."
     ),
+    aivat: bool = opt(
+        False,
+        None,
+        "Keep in the log what the agent would have done with every hand. The dealer does not show "
+        "hands that were folded, so AIVAT needs the dealer's log: subgame histories estimates it.",
+    ),
     log: Path | None = opt(
         None, "FILE", "Write every hand that ends to FILE. Hands that FILE has are counted."
     ),
+    told: Agents,
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
@@ -49,17 +56,24 @@ def acpc_command(
     subgame acpc call localhost 18791
 
     subgame acpc hunl.safetensors localhost 18791 --reconnect 60 --log hands.jsonl
+
+    subgame acpc limited localhost 18791 --seconds 2 --log hands.jsonl --aivat
+
+    subgame histories dealer.log --policies hands.jsonl --aivat
     """
+    if aivat and log is None:
+        raise SubgameError("--aivat needs --log FILE, in which the agent's strategy is kept.")
     if not 0 < port < 2**16:
         raise SubgameError(f"PORT must be from 1 to 65,535, not {port}.")
     if not reconnect >= 0:
         raise SubgameError(f"--reconnect must be at least 0 seconds, not {reconnect}.")
     check_writable("--log", log)
     rules = load_game(game)
-    from subgame.play.named import named_agents
     from subgame.play.protocols.client import Client
+    from subgame.play.scoring import seated_alone
 
-    player, failure, stopped = named_agents(rules, (agent, "uniform"))[0], None, ""
+    failure, stopped = None, ""
+    player, _ = seated_alone(rules, agent, told.options(), aivat)
     with closing(player), Meter(str(rules)) as meter:
 
         def progress(done: int) -> None:
@@ -81,7 +95,7 @@ def acpc_command(
 def _show(
     played: Played, agent: str, rules: Game, log: Path | None, whole: bool, json: bool
 ) -> None:
-    found, unit = played.result, rules.unit[0]
+    estimate, unit = played.result, rules.unit[0]
     if json:
         emit(
             {
@@ -91,12 +105,12 @@ def _show(
                 "complete": whole,
                 "actions": played.actions,
                 "unit": unit,
-                "mean": found.mean,
-                "interval95": found.interval95,
+                "mean": estimate.mean,
+                "interval95": estimate.interval95,
                 "log": None if log is None else str(log),
             }
         )
         return
-    won = f"{found.mean:+.4g} ± {found.interval95:.3g} {unit}"
+    won = f"{estimate.mean:+.4g} ± {estimate.interval95:.3g} {unit}"
     rest = "" if whole else "; the match did not end"
     stdout().print(Text(f"{agent} wins {won}, {len(played.won):,} hands{rest}"))

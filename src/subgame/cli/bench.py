@@ -80,12 +80,12 @@ def bench_command(
     if what == "startup":
         more["commands"] = list(COMMANDS)
     with whole_solves():
-        found = module.run(only=only, quick=quick, progress=announce, **more)
+        measured = module.run(only=only, quick=quick, progress=announce, **more)
     if json:
-        said = {"benchmarks": found} if what == "games" else found
+        said = {"benchmarks": measured} if what == "games" else measured
         emit({**_made_by(what, only, quick), **said})
     else:
-        stdout().print(module.table(found))
+        stdout().print(module.table(measured))
 
 
 def _made_by(what: str, only: str | None, quick: bool) -> dict[str, object]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from subgame.cli.arguments import JsonOption, argument, opt
-from subgame.cli.checks import check_apart, check_writable
+from subgame.cli.checks import check_apart, check_readable, check_writable
 from subgame.cli.common import emit, load_game, save_files, stdout
 from subgame.cli.grouping import grouped
 from subgame.cli.match import GameOption
@@ -17,6 +17,7 @@ from subgame.cli.progress import Meter
 from subgame.errors import check_regular
 
 if TYPE_CHECKING:
+    from subgame.play.match import Estimate
     from subgame.play.protocols.histories import History
 
 
@@ -30,6 +31,15 @@ def histories_command(
     out: Path | None = opt(None, "FILE", "Write the hands as FILE.phhs, FILE.log or FILE.jsonl."),
     game: GameOption = "hunl",
     check: bool = opt(False, None, "Replay every hand through PokerKit."),
+    aivat: bool = opt(
+        False, None, "Estimate the result by AIVAT, from the strategy that the log has kept."
+    ),
+    policies: Path | None = opt(
+        None, "FILE", "The log of subgame acpc --aivat, if FILE is the dealer's."
+    ),
+    blueprint: Path | None = opt(
+        None, "FILE", "The blueprint of AIVAT's values.", "for hunl the one in the package"
+    ),
     json: JsonOption = False,
 ) -> None:
     """Convert and check hand histories: logs of matches, PHH, ACPC.
@@ -46,17 +56,32 @@ def histories_command(
     subgame histories match.jsonl --out match.phhs
 
     subgame histories match.jsonl --out match.log --check
+
+    subgame histories slumbot.jsonl --aivat
     """
+    check_readable("--policies", policies, "a log of subgame acpc --aivat")
+    check_readable("--blueprint", blueprint, "a blueprint made by subgame blueprint")
     check_regular(file, "hands")
     check_writable("--out", out)
     check_apart(("FILE", file), ("--out", out))
     from subgame.play.protocols.acpc import whole_game
-    from subgame.play.protocols.histories import check_hands, read_history, write_history
+    from subgame.play.protocols.histories import (
+        check_hands,
+        estimated,
+        read_history,
+        with_policies,
+        write_history,
+    )
 
     with Meter("hands") as meter:
         progress = meter.counting("Replaying hands")
         history = read_history(file, whole_game(load_game(game)))
         checked = check_hands(history, progress) if check else 0
+        history = history if policies is None else with_policies(history, policies)
+        result = None
+        if aivat:
+            values = None if blueprint is None else str(blueprint)
+            history, *result = estimated(history, values, progress)
         write = partial(write_history, history, progress=progress)
         failed = save_files((out, write))
     if json:
@@ -68,11 +93,34 @@ def histories_command(
                 "checked": checked,
                 "out": None if out is None or failed else str(out),
             }
+            | _estimates(history, result)
         )
     else:
         _show(history, check, None if failed else out)
+        if result is not None:
+            _show_estimates(history, result)
     if failed is not None:
         raise failed
+
+
+def _estimates(history: History, result: list[Estimate] | None) -> dict[str, Any]:
+    """The results for JSON; nothing without --aivat."""
+    if result is None:
+        return {}
+    less, plain = result
+    return {
+        "unit": history.game.unit[0],
+        "mean": plain.mean,
+        "interval95": plain.interval95,
+        "aivat_mean": less.mean,
+        "aivat_interval95": less.interval95,
+    }
+
+
+def _show_estimates(history: History, result: list[Estimate]) -> None:
+    less, plain = (f"{one.mean:+.4g} ± {one.interval95:.3g}" for one in result)
+    unit, name = history.game.unit[0], history.names[0]
+    stdout().print(Text(f"{name} wins {less} {unit} by AIVAT, {plain} {unit} in chips"))
 
 
 def _show(history: History, check: bool, out: Path | None) -> None:

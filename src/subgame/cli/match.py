@@ -34,6 +34,10 @@ AGENT = (
     "the ACPC protocol. nested and limited solve while they play; nested:resolve names their "
     "technique."
 )
+AIVAT = (
+    "Also estimate the result by AIVAT, which takes much of the luck out of it. One agent's "
+    "strategy must be known; the log keeps it for every hand."
+)
 
 
 def check_agent(agent: str | None) -> str | None:
@@ -90,12 +94,7 @@ class Counted:
     """How a match is counted."""
 
     duplicate: bool = opt(False, None, "Play each deal twice, with the seats exchanged.")
-    aivat: bool = opt(
-        False,
-        None,
-        "Also estimate the result by AIVAT, which takes most of the luck out of it. One "
-        "agent's strategy must be known.",
-    )
+    aivat: bool = opt(False, None, AIVAT)
 
 
 @dataclass(frozen=True)
@@ -149,7 +148,7 @@ def match_command(
     log: Path | None = opt(
         None, "FILE", "Write every hand to FILE. A match whose FILE exists goes on from there."
     ),
-    told: Agents,
+    agent_options: Agents,
     workers: Workers,
     seed: SeedOption = 0,
     json: JsonOption = False,
@@ -191,7 +190,7 @@ def match_command(
             aivat=counted.aivat,
             executor=workers.executor(stack),
             progress=progress,
-            options=told.options(),
+            options=agent_options.options(),
         )
     emit(result.summary()) if json else show_result(result)
 
@@ -209,8 +208,8 @@ def show_result(result: MatchResult) -> None:
         ("in seat 1", result.per_seat[1]),
     ]
     rows += [("by AIVAT", result.aivat)] if result.aivat is not None else []
-    for name, found in rows:
-        shown.add_row(name, f"{found.mean:+.4g}", f"± {found.interval95:.3g}")
+    for name, estimate in rows:
+        shown.add_row(name, f"{estimate.mean:+.4g}", f"± {estimate.interval95:.3g}")
     console.print(shown)
     speed = result.hands / max(result.seconds, 1e-9)
     console.print(Text(f"  {result.hands:,} hands, {speed:,.0f} a second", "dim"))

@@ -8,7 +8,14 @@ from subgame.cli.arguments import JsonOption, opt
 from subgame.cli.checks import check_least, check_writable
 from subgame.cli.common import emit, load_game
 from subgame.cli.grouping import grouped
-from subgame.cli.match import AgentArgument, GameOption, HandsOption, show_result
+from subgame.cli.match import (
+    AIVAT,
+    AgentArgument,
+    Agents,
+    GameOption,
+    HandsOption,
+    show_result,
+)
 from subgame.cli.options import SeedOption
 from subgame.cli.progress import Meter
 
@@ -21,9 +28,11 @@ def slumbot_command(
     hands: HandsOption = 100,
     url: str = opt("https://slumbot.com", "URL", "Where Slumbot is."),
     prefix: str = opt("/slumbot/api", "PATH", "The path before new_hand and act."),
+    aivat: bool = opt(False, None, AIVAT),
     log: Path | None = opt(
         None, "FILE", "Write every hand to FILE. A run whose FILE exists goes on from there."
     ),
+    told: Agents,
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
@@ -36,19 +45,29 @@ def slumbot_command(
 
     subgame slumbot call --hands 100 --log slumbot.jsonl
 
+    subgame slumbot limited --seconds 2 --hands 1000 --log slumbot.jsonl --aivat
+
     subgame histories slumbot.jsonl --out slumbot.phhs
     """
     check_least("hands", hands)
     check_writable("--log", log)
     rules = load_game(game)
-    from subgame.play.named import named_agents
     from subgame.play.protocols.slumbot import play_slumbot
+    from subgame.play.scoring import seated_alone
 
-    player = named_agents(rules, (agent, "uniform"))[0]
+    player, scorer = seated_alone(rules, agent, told.options(), aivat)
     with Meter(str(rules)) as meter:
         progress = meter.counting(f"Playing at {url}", "hands")
         result = play_slumbot(
-            player, rules, hands, url=url, prefix=prefix, seed=seed, log=log, progress=progress
+            player,
+            rules,
+            hands,
+            url=url,
+            prefix=prefix,
+            seed=seed,
+            log=log,
+            scorer=scorer,
+            progress=progress,
         )
     player.close()
     emit(result.summary()) if json else show_result(result)

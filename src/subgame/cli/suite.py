@@ -57,7 +57,7 @@ def suite_command(
 
     chosen = suite.named(task)
     if tasks:
-        emit({"version": suite.VERSION, "tasks": [vars(each) for each in chosen]})
+        emit({"version": suite.VERSION, "tasks": [vars(task) for task in chosen]})
         return
     names = [*(suite.FORMS if add or not technique else ()), *technique]
     made = {

@@ -191,7 +191,7 @@ class Game(ABC):
     """The parameters that a game keeps as attributes of the same names."""
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, object]:
         """The parameters this game was made with: ``{"dice": 1, "faces": 6}``."""
         return {name: getattr(self, name) for name in self.parameter_names}
 

@@ -58,6 +58,8 @@ class Agent(ABC):
     name: str = ""
     seat: int = 0
     random: Random
+    recorded: Sequence[tuple[str, ...]] = ()
+    """Its policies in this hand, where they are recorded: see `subgame.play.recorded`."""
 
     def begin(self, seat: int, seed: int) -> None:
         """A new hand begins; the agent plays `seat` (0 or 1) and draws only by `seed`."""

@@ -28,16 +28,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
-from subgame.games.base import CHANCE, TERMINAL, Game, State
+from subgame.games.base import CHANCE, Game, State
 from subgame.games.holdem.game import Holdem
 from subgame.play.agent import Agent, Event, Policy, policy_of
-from subgame.play.match import Hand
+from subgame.play.match import Hand, mixed_seed
+from subgame.play.packed import unpacked
 from subgame.play.strategies import StrategyAgent
+from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Followed, Move, Reached
 from subgame.refine.verbs.start import start_of
 from subgame.tree.compile import compile
@@ -61,12 +64,23 @@ class ValueFunction(ABC):
     whole = False
     """Whether the values of all infosets of a public state are found at once."""
 
+    def samples(self, reached: Reached) -> int | None:
+        """Outcomes of chance that are drawn to take out the luck of a deal.
+
+        None: all are looked at; 0: its luck is left in.
+        """
+        return None if reached.ways <= WAYS else 0
+
     @abstractmethod
     def here(self, reached: Reached, p: int) -> Callable[[int], float]:
         """From player `p`'s infoset to what it wins where somebody acts, in chips."""
 
     def dealt(self, reached: Reached, p: int) -> dict[str, Floats] | None:
         """`here` after every outcome of chance: [s], or None to be asked one by one."""
+        return None
+
+    def opening(self, reached: Reached, p: int) -> Floats | None:
+        """[s] what player `p` wins at the start of the game; None if only `here` says so."""
         return None
 
     def mean(self, reached: Reached) -> float:
@@ -172,6 +186,8 @@ class _Node:
     """After chance: the values of every outcome, where they are found at once."""
     means_after: dict[int, float] = field(default_factory=dict)
     """The mean over the known agent's actions, by the opponent's infoset."""
+    twins: dict[tuple[str, ...], _Node] = field(default_factory=dict)
+    """Where the known agent acts: the same public state, by the policy that was recorded."""
     unknown: bool = False
     """Whether the agent did not know its policy here."""
     first: float | None = None
@@ -183,6 +199,51 @@ class _Node:
         if self.weights is None:
             self.weights = self.reached.weight(o)
         return self.weights
+
+
+@dataclass
+class _Followed:
+    """A hand that is followed from its start: its state, and what both players have seen."""
+
+    state: State
+    seat: int
+    """Of the known agent."""
+    recorded: Sequence[Sequence[str]] | None
+    number: int
+    line: list[Move] = field(default_factory=list)
+    decisions: int = 0
+    """Of the known agent so far."""
+
+    @property
+    def opponent(self) -> int:
+        return 1 - self.seat
+
+    @property
+    def infoset(self) -> str:
+        """The opponent's information state."""
+        return self.state.information_state(self.opponent) or ""
+
+    def dealt(self, path: Sequence[str]) -> Sequence[str]:
+        """Deal what only one player sees; the moves that follow."""
+        for k, label in enumerate(path):
+            if self.state.is_public(label):
+                return path[k:]
+            self.state = self.state.child(label)
+        return ()
+
+    def move(self, label: str) -> int:
+        """Make a move; who made it."""
+        player = self.state.current_player()
+        self.state = self.state.child(label)
+        self.line.append((player, label))
+        self.decisions += player == self.seat
+        return player
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """What was recorded of the known agent's last decision; empty if nothing was."""
+        recorded = self.recorded or ()
+        return tuple(recorded[self.decisions - 1]) if self.decisions <= len(recorded) else ()
 
 
 class Aivat:
@@ -219,49 +280,102 @@ class Aivat:
         self.size = 0
 
     def estimate(self, hand: Hand, agent: int = 0) -> float:
-        """What the known agent (0 or 1 of the match) won in a hand, without most of its luck."""
+        """What the known agent (0 or 1 of the match) won in a hand, without most of its luck.
+
+        Its strategy is the one that was recorded with the hand (`subgame.play.recorded`); without
+        one the agent is asked.
+        """
         seat = hand.seats.index(agent)
-        value = self.of_path([action for _, action in hand.moves], seat)
+        path = [action for _, action in hand.moves]
+        recorded = hand.policies[agent] if hand.policies else None
+        value = self.of_path(path, seat, recorded, hand.number)
         return value if seat == 0 else -value
 
-    def of_path(self, path: Sequence[str], seat: int) -> float:
-        """Player 0's estimate for a hand in which `seat` is the known agent."""
+    def of_path(
+        self,
+        path: Sequence[str],
+        seat: int,
+        recorded: Sequence[Sequence[str]] | None = None,
+        number: int = 0,
+    ) -> float:
+        """Player 0's estimate for a hand in which `seat` is the known agent.
+
+        `recorded` are the agent's policies in the hand. Where outcomes of chance are sampled,
+        `number` is the seed.
+        """
+        hand = _Followed(self.start.game.new_initial_state(), seat, recorded, number)
         if self.size > KEPT or seat not in self.tops:
             self.size, self.tops[seat] = 0, _Node(self.start)
-        o, node, state = 1 - seat, self.tops[seat], self.start.game.new_initial_state()
-        line: list[Move] = []
-        seen = 0
-        for label in path:
-            if state.is_public(label):
+        shared = recorded is None or len(self.start.reach[seat]) <= FEW
+        node = self.tops[seat] if shared else _Node(self.start)  # ranges of hold'em take memory
+        labels = hand.dealt(path)
+        tally, s = Tally(), node.reached.number(hand.opponent, hand.infoset)
+        self._first_deal(tally, node, hand.opponent, s)
+        for label in labels:
+            if node.reached.is_over:  # only cards are left, and their mean is paid below
                 break
-            state, seen = state.child(label), seen + 1
-        s = node.reached.number(o, _known(state, o))
-        tally = Tally()
-        if self.values.whole or len(node.reached.reach[o]) <= FEW:
-            tally.correct(self._first(node, o), self._mean(node, o, s))
-        for label in path[seen:]:
-            player = state.current_player()
-            state = state.child(label)
-            line.append((player, label))
-            if player == o:
-                node = self._child(node, label, None)
-            elif player == CHANCE:
-                if node.reached.ways <= WAYS:
-                    tally.correct(self._mean(node, o, s), self._outcome(node, label, o, s))
-                node = self._child(node, label, None)
-            else:
-                mean, after, node = self._over_actions(node, line, seat, s)
-                if node.unknown:
-                    break
-                tally.correct(mean, after)
-            s = node.reached.number(o, _known(state, o))
+            node = self._step(tally, node, hand, label, s)
+            if node.unknown:
+                break
+            s = node.reached.number(hand.opponent, hand.infoset)
         if node.unknown:
-            tally.end(_after(self.start.game, path).returns()[o])
-        elif node.reached.player == TERMINAL:
-            tally.end(self._mean(node, o, s))
+            tally.end(_after(self.start.game, path).returns()[hand.opponent])
+        elif node.reached.is_over:
+            tally.end(self._paid(node, hand, s))
         else:
             raise SubgameError("The hand has not been played to its end.")
-        return -tally.estimate if o == 1 else tally.estimate
+        return -tally.estimate if seat == 0 else tally.estimate
+
+    def _first_deal(self, tally: Tally, node: _Node, o: int, s: int) -> None:
+        """Take out the luck of the opponent's first cards."""
+        if self.values.whole or len(node.reached.reach[o]) <= FEW:
+            tally.correct(self._first(node, o), self._mean(node, o, s))
+            return
+        values = self.values.opening(node.reached, o)
+        if values is not None:
+            weight = node.weight(o) * node.reached.reach[o]
+            tally.correct(float(weight @ values / weight.sum()), float(values[s]))
+
+    def _step(self, tally: Tally, node: _Node, hand: _Followed, label: str, s: int) -> _Node:
+        """One move of the hand: its correction, and the public state that follows."""
+        o, player = hand.opponent, hand.move(label)
+        if player == o:
+            return self._child(node, label, None)
+        if player == CHANCE:
+            count = self.values.samples(node.reached)
+            if count is None:
+                tally.correct(self._mean(node, o, s), self._outcome(node, label, o, s))
+            elif count:
+                names = self._sample(node, hand, s, count)
+                drawn = [self._drawn(node, name, o, s) for name in names]
+                tally.correct(sum(drawn) / len(drawn), self._drawn(node, label, o, s))
+            return self._child(node, label, None)
+        if hand.recorded is not None:
+            node = node.twins.setdefault(hand.kept, _Node(node.reached))
+        mean, after, below = self._over_actions(node, hand, s)
+        if not below.unknown:
+            tally.correct(mean, after)
+        return below
+
+    def _sample(self, node: _Node, hand: _Followed, s: int, count: int) -> list[str]:
+        """Some outcomes of chance as likely as they are after this hand's line; seeded by it."""
+        here, o = node.reached, hand.opponent
+        assert isinstance(here, ReachedRanges)
+        random = Random(mixed_seed(hand.number, len(hand.line)))
+        return [here.sampled_deal(o, s, random) for _ in range(count)]
+
+    def _drawn(self, node: _Node, name: str, o: int, s: int) -> float:
+        """The value after one of many outcomes of chance."""
+        child = _Node(node.reached.after(name))
+        return self._mean(child, o, child.reached.below(o, s))
+
+    def _paid(self, node: _Node, hand: _Followed, s: int) -> float:
+        """What the opponent is paid on average where nobody acts any more."""
+        here = node.reached
+        if isinstance(here, ReachedRanges) and here.betting.is_showdown:
+            random = Random(mixed_seed(hand.number, len(hand.line)))
+            return here.mean_showdown(hand.opponent, s, random)
+        return mean_payoff(here, hand.opponent, s)
 
     # Values, all of them the opponent's -----------------------------------------------------------
     def _mean(self, node: _Node, o: int, s: int) -> float:
@@ -273,7 +387,7 @@ class Aivat:
 
     def _computed(self, node: _Node, o: int, s: int) -> float:
         here = node.reached
-        if here.is_over or (here.player == CHANCE and here.ways > WAYS):
+        if here.is_over or (here.player == CHANCE and self.values.samples(here) is not None):
             return mean_payoff(here, o, s)
         if here.player == CHANCE:
             shares = here.outcomes(o, s)
@@ -299,13 +413,11 @@ class Aivat:
         child = self._child(node, name, None)
         return self._mean(child, o, child.reached.below(o, s))
 
-    def _over_actions(
-        self, node: _Node, line: Sequence[Move], seat: int, s: int
-    ) -> tuple[float, float, _Node]:
+    def _over_actions(self, node: _Node, hand: _Followed, s: int) -> tuple[float, float, _Node]:
         """(mean over the known agent's actions, value after the one taken, what follows it)."""
-        o, taken = 1 - seat, line[-1][1]
+        o, taken = hand.opponent, hand.line[-1][1]
         if not node.children and not node.unknown:
-            self._ask(node, line[:-1], seat)
+            self._ask(node, hand)
         if node.unknown:
             return 0.0, 0.0, node
         if taken not in node.children:
@@ -322,17 +434,22 @@ class Aivat:
             )
         return node.means_after[s], self._mean(follow, o, follow.reached.below(o, s)), follow
 
-    def _ask(self, node: _Node, line: Sequence[Move], seat: int) -> None:
+    def _ask(self, node: _Node, hand: _Followed) -> None:
         """The known agent's actions at a public state, with its range after each of them."""
-        self.known.begin(seat, 0)
-        for player, action in line:
-            self.known.observe(Event(player, action))
-        policy = range_policy(self.known, node.reached)
+        policy = None
+        if hand.kept:
+            policy = unpacked(hand.kept, len(node.reached.reach[hand.seat]))
+        elif hand.recorded is None:
+            self.known.begin(hand.seat, 0)
+            for player, action in hand.line[:-1]:
+                self.known.observe(Event(player, action))
+            policy = range_policy(self.known, node.reached)
         if policy is None:
             node.unknown = True
             return
+        held = node.reached.reach[hand.seat] > 0
         for action, share in zip(policy.actions, policy.probabilities.T, strict=True):
-            if (share > 0).any():
+            if (share[held] > 0).any():
                 self._child(node, action, share)
 
     def _child(self, node: _Node, label: str, share: Floats | None) -> _Node:
@@ -347,10 +464,6 @@ def _after(game: Game, path: Sequence[str]) -> State:
     for label in path:
         state = state.child(label)
     return state
-
-
-def _known(state: State, p: int) -> str:
-    return state.information_state(p) or ""
 
 
 def is_known(game: Game, agent: Agent) -> bool:

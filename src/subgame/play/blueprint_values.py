@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from random import Random
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from subgame.blueprints.follow import DETERMINISTIC, FollowedBetting
 from subgame.blueprints.stored import StoredBlueprint
+from subgame.engines.numba.one_hand import one_hand
 from subgame.engines.numba.sampled import NumbaSweeps, flat
 from subgame.engines.numba.sampled_kernels import Flat, Hands, add_fold, add_showdown, sweep
 from subgame.games.holdem.evaluate import rank_hands
@@ -36,6 +37,8 @@ KEPT = 2_000
 """Boards whose hands are kept in order."""
 BEFORE = 24
 """Whole boards for values before the flop."""
+EARLY = 4
+"""Whole boards for the values of all hands before the flop, which are means over classes."""
 
 
 class Sums(NamedTuple):
@@ -67,6 +70,11 @@ class BlueprintValues(ValueFunction):
     True
     """
 
+    hand_boards = (4, 4)
+    """Whole boards for the values of one hand on the flop and on the turn."""
+    drawn = (0, 6)
+    """Flops and turn cards that are drawn to take out the luck of the deal."""
+
     def __init__(
         self, blueprint: StoredBlueprint, boards: tuple[int, int, int] = (4, 12, 6)
     ) -> None:
@@ -85,27 +93,40 @@ class BlueprintValues(ValueFunction):
         self._followed: dict[tuple[str, ...], FollowedBetting] = {}
         self._before: dict[tuple[str, bytes, bytes], float] = {}
         """Values before the flop, by betting and ranges: the same come again in every deal."""
+        self._hands_before: dict[tuple[str, bytes, int], Floats] = {}
+        """The same for all hands of a player, by betting, the other one's range, and player."""
 
     # As AIVAT asks for them --------------------------------------------------------------------
     def here(self, reached: Reached, p: int) -> Callable[[int], float]:
-        def value(s: int) -> float:
-            reach = [reached.reach[0], reached.reach[1]]
-            reach[p] = np.eye(1, len(reach[p]), s)[0]
-            mean = self.mean(reached.with_reach((reach[0], reach[1])))
-            return mean if p == 0 else -mean
+        assert isinstance(reached, ReachedRanges)
+        if reached.board:
+            return partial(self.hand_value, reached, p)
+        return self._early(reached, p).item
 
-        return value
+    def samples(self, reached: Reached) -> int | None:
+        assert isinstance(reached, ReachedRanges)
+        cards = len(reached.board)
+        return None if cards + 1 >= self.final else self.drawn[cards > 0]
+
+    def opening(self, reached: Reached, p: int) -> Floats | None:
+        assert isinstance(reached, ReachedRanges)
+        return None if reached.board or reached.player < 0 else self._early(reached, p)
+
+    def _early(self, reached: ReachedRanges, p: int) -> Floats:
+        """[hand] the values of all hands of player `p` before the flop."""
+        key = str(reached.betting), reached.reach[1 - p].tobytes(), p
+        if key not in self._hands_before:
+            self._hands_before[key] = self._class_values(reached, p)
+        return self._hands_before[key]
 
     def mean(self, reached: Reached) -> float:
         assert isinstance(reached, ReachedRanges)
         betting, board, ranges = reached.betting, reached.board, reached.reach
         if board:
-            late = self.final - len(board) <= 1
-            runouts = self.runouts(board, self.boards[1] if late else self.boards[0])
-            return self.sums(betting, runouts, ranges).mean
+            return self.sums(betting, self._chosen(board), ranges).mean
         key = str(betting), ranges[0].tobytes(), ranges[1].tobytes()
         if key not in self._before:
-            self._before[key] = self.sums(betting, self.runouts((), BEFORE), ranges).mean
+            self._before[key] = self.sums(betting, self._chosen(()), ranges).mean
         return self._before[key]
 
     def mean_after_deal(self, reached: Reached) -> float:
@@ -119,6 +140,13 @@ class BlueprintValues(ValueFunction):
         return abstract is not None and abstract.history == reached.betting.history
 
     # Sums over hands and boards ----------------------------------------------------------------
+    def _chosen(self, board: Board) -> list[Board]:
+        """The whole boards for values where somebody acts."""
+        if not board:
+            return self.runouts((), BEFORE)
+        late = self.final - len(board) <= 1
+        return self.runouts(board, self.boards[1] if late else self.boards[0])
+
     def runouts(self, board: Board, most: int) -> list[Board]:
         """The whole boards that may follow, or a choice of `most` of them, always the same."""
         left = [card for card in range(self.deck.size) if card not in board]
@@ -190,13 +218,85 @@ class BlueprintValues(ValueFunction):
     ) -> float:
         """What player 0 wins below a decision of the blueprint, times the reach of the hands."""
         flat, sequences = self._below(decision, scale)
+        self._enter(order, ranges)
+        reach, value = (np.empty((count, len(order)), np.float32) for count in sequences[::-1])
+        sweep(0, flat, self.table, hands, reach, value, self.unused)
+        return float(value[0].sum(dtype=np.float64))
+
+    def _enter(
+        self, order: NDArray[np.int64], ranges: tuple[NDArray[np.float32], NDArray[np.float32]]
+    ) -> None:
+        """Write both players' ranges to the table."""
         size = self.deck.num_hands
         for p, weights in enumerate(ranges):
             part = self.table[len(self.table) - (2 - p) * size :][:size]
             part[order] = weights
-        reach, value = (np.empty((count, len(order)), np.float32) for count in sequences[::-1])
-        sweep(0, flat, self.table, hands, reach, value, self.unused)
-        return float(value[0].sum(dtype=np.float64))
+
+    # One hand against a range --------------------------------------------------------------------
+    def hand_value(self, reached: ReachedRanges, p: int, s: int) -> float:
+        """What hand `s` of player `p` wins on average against the other player's range."""
+        real, held = reached.betting, set(self.deck.hands[s].tolist())
+        abstract = self.followed(real).waiting
+        decision = None if abstract is None else self.blueprint.find(abstract)
+        end = real
+        while decision is None and not end.is_over:
+            end = end.child("c")
+        won = met = 0.0
+        most = self.hand_boards[self.final - len(reached.board) <= 1]
+        for board in self.runouts(reached.board, most):
+            if held.intersection(board):
+                continue
+            hands, order = self._hands(board)
+            h = int(np.flatnonzero(order == s)[0])
+            theirs = np.ascontiguousarray(reached.reach[1 - p][order], np.float32)
+            apart = self.deck.disjoint[s][order] * theirs
+            reach = float(apart.sum(dtype=np.float64))
+            if decision is not None and abstract is not None:
+                scale = float(real.pot) / float(abstract.pot)
+                flat, sequences = self._below(decision, scale)
+                ours = np.zeros(len(order), np.float32)
+                ours[h] = 1
+                self._enter(order, (ours, theirs) if p == 0 else (theirs, ours))
+                won += one_hand(p, flat, self.table, hands, h, sequences)
+            elif not end.is_showdown:
+                won += reach * float(end.net()[p])
+            else:
+                ahead = np.sign(hands.tie_of[h] - hands.tie_of)
+                won += float(end.at_stake) * float(apart @ ahead)
+            met += reach
+        return won / met if met > 0 else 0.0
+
+    def _class_values(self, reached: ReachedRanges, p: int) -> Floats:
+        """[hand] what each hand of player `p` wins before the flop: the mean over its class."""
+        won, met = np.zeros(self.deck.num_hands), np.zeros(self.deck.num_hands)
+        real, abstract = reached.betting, self.followed(reached.betting).waiting
+        decision = None if abstract is None else self.blueprint.find(abstract)
+        end = real
+        while decision is None and not end.is_over:
+            end = end.child("c")
+        for board in self.runouts((), EARLY):
+            hands, order = self._hands(board)
+            ours, theirs = np.ones(len(order), np.float32), reached.reach[1 - p][order]
+            theirs = np.ascontiguousarray(theirs, np.float32)
+            cards, meets = np.zeros(64, np.float32), np.zeros(len(order), np.float32)
+            add_fold(theirs, np.float32(1), hands, cards, meets)
+            met[order] += meets
+            if decision is not None and abstract is not None:
+                flat, sequences = self._below(decision, float(real.pot) / float(abstract.pot))
+                self._enter(order, (ours, theirs) if p == 0 else (theirs, ours))
+                reach, value = (
+                    np.empty((sequences[q], len(order)), np.float32) for q in (1 - p, p)
+                )
+                sweep(p, flat, self.table, hands, reach, value, self.unused)
+                won[order] += value[0]
+            elif not end.is_showdown:
+                won[order] += meets * float(end.net()[p])
+            else:
+                paid = np.zeros(len(order), np.float32)
+                add_showdown(theirs, np.float32(end.at_stake), hands, cards, paid)
+                won[order] += paid
+        kind = self.blueprint.cards.of(())
+        return (np.bincount(kind, won) / np.maximum(np.bincount(kind, met), 1e-30))[kind]
 
     def _sorted(self, board: Board) -> tuple[Hands, NDArray[np.int64]]:
         """The hands of a whole board from the weakest on, and which they are."""

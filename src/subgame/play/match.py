@@ -33,15 +33,25 @@ class Hand:
     """(player or `CHANCE`, action) from the start to the end."""
     won: float
     """What agent 0 won, in chips."""
+    policies: tuple[tuple[tuple[str, ...], ...], ...] = ()
+    """[agent][own decision] what it would have done with every hand, packed by
+    `subgame.play.recorded`; empty where nothing was recorded."""
+    estimate: float | None = None
+    """What agent 0 won by AIVAT, in chips."""
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """The hand as a line of a log."""
-        return {
+        record: dict[str, Any] = {
             "hand": self.number,
             "seats": list(self.seats),
             "moves": [list(move) for move in self.moves],
             "won": self.won,
         }
+        if self.policies:
+            record["policies"] = [[list(kept) for kept in agent] for agent in self.policies]
+        if self.estimate is not None:
+            record["aivat"] = self.estimate
+        return record
 
     @classmethod
     def of(cls, record: dict[str, Any]) -> Hand:
@@ -49,7 +59,13 @@ class Hand:
         try:
             moves = tuple((int(player), str(action)) for player, action in record["moves"])
             one, two = record["seats"]
-            return cls(int(record["hand"]), (int(one), int(two)), moves, float(record["won"]))
+            policies = tuple(
+                tuple(tuple(map(str, kept)) for kept in agent)
+                for agent in record.get("policies", ())
+            )
+            hand, won, estimate = record["hand"], record["won"], record.get("aivat")
+            estimate = None if estimate is None else float(estimate)
+            return cls(int(hand), (int(one), int(two)), moves, float(won), policies, estimate)
         except (KeyError, TypeError, ValueError, OverflowError):
             raise SubgameError(f"The record {record!r:.100} is not that of a hand.") from None
 
@@ -110,7 +126,14 @@ def play_hand(
         state = state.child(action)
         for watcher in watching:
             watcher.watch(number, state)
-    return Hand(number, seats, tuple(moves), state.returns()[seats.index(0)])
+    won = state.returns()[seats.index(0)]
+    return Hand(number, seats, tuple(moves), won, kept_policies(agents))
+
+
+def kept_policies(agents: Sequence[Agent]) -> tuple[tuple[tuple[str, ...], ...], ...]:
+    """[agent][own decision] the policies that agents have kept in this hand; see `Hand`."""
+    kept = tuple(tuple(agent.recorded) for agent in agents)
+    return kept if any(kept) else ()
 
 
 @dataclass(frozen=True)

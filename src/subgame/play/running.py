@@ -11,21 +11,24 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from subgame import games
 from subgame.errors import ArgumentError, SubgameError
 from subgame.games.base import Game
 from subgame.play.agent import Agent, AgentError, Watcher
-from subgame.play.aivat import Aivat, is_known, value_function
 from subgame.play.breakdown import Group, by_line, by_street
 from subgame.play.log import match_log
 from subgame.play.match import Estimate, Hand, observations, play_hand
 from subgame.play.named import AgentOptions, named_agents
+from subgame.play.scoring import Scorer, recorded
 from subgame.show.frames import data_frame
 from subgame.solve.limits import check_seed
 from subgame.solve.workers import result_in
 from subgame.tree.log import Log
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 CHUNK = 500
 """Hands that a worker plays before it reports."""
@@ -55,7 +58,7 @@ class MatchResult:
     aivat: Estimate | None = None
     """The same by AIVAT, with less luck in it."""
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """The result as `subgame match --json` prints it."""
         return {
             "hands": self.hands,
@@ -75,7 +78,7 @@ class MatchResult:
             },
         }
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> DataFrame:
         """A pandas data frame: all hands, by AIVAT, by seat, by street and by line."""
         seats = [Group(f"seat {seat}", won) for seat, won in enumerate(self.per_seat)]
         whole = [Group("all", self.result)]
@@ -122,31 +125,50 @@ class Task:
     seed: int
     duplicate: bool
     options: AgentOptions
+    aivat: bool = False
 
-    def seated(self) -> tuple[Game, tuple[Agent, Agent]]:
+    def table(self) -> Table:
         """The game and its agents, made once in each process if they are named."""
         one, two = self.agents
         if isinstance(self.game, str) and isinstance(one, str) and isinstance(two, str):
-            return _made(self.game, one, two, self.options)
+            return _made(self.game, one, two, self.options, self.aivat)
         game = games.load(self.game) if isinstance(self.game, str) else self.game
-        return game, named_agents(game, self.agents, self.options)
+        return Table.of(game, self.agents, self.options, self.aivat)
 
-    def play(self, numbers: Sequence[int]) -> Chunk:
+    def play(self, numbers: Sequence[int], table: Table | None = None) -> Chunk:
         """Play the hands of these numbers, up to the first that fails."""
-        game, agents = self.seated()
+        table = table or self.table()
         hands = list[Hand]()
         for number in numbers:
             try:
-                hands.append(play_hand(game, agents, number, self.seed, self.duplicate))
+                hand = play_hand(table.game, table.agents, number, self.seed, self.duplicate)
+                hands.append(hand if table.scorer is None else table.scorer.scored(hand))
             except SubgameError as error:
                 return Chunk(hands, error, "".join(traceback.format_exception(error)))
         return Chunk(hands)
 
 
+class Table(NamedTuple):
+    """A game, the agents that play it, and what estimates their hands by AIVAT."""
+
+    game: Game
+    agents: tuple[Agent, Agent]
+    scorer: Scorer | None
+
+    @classmethod
+    def of(
+        cls, game: Game, agents: tuple[Agent | str, Agent | str], options: AgentOptions, aivat: bool
+    ) -> Table:
+        """The agents of a match; with `aivat` one of them is recorded."""
+        seated = named_agents(game, agents, options)
+        if not aivat:
+            return cls(game, seated, None)
+        return cls(game, *recorded(game, seated, options.blueprint))
+
+
 @lru_cache(maxsize=4)
-def _made(game: str, one: str, two: str, options: AgentOptions) -> tuple[Game, tuple[Agent, Agent]]:
-    loaded = games.load(game)
-    return loaded, named_agents(loaded, (one, two), options)
+def _made(game: str, one: str, two: str, options: AgentOptions, aivat: bool) -> Table:
+    return Table.of(games.load(game), (one, two), options, aivat)
 
 
 def match(
@@ -169,7 +191,7 @@ def match(
     every hand is written to that file as it is played; a match whose log exists goes on where it
     was. With an `executor` of `concurrent.futures`, or one of another library with its interface,
     hands are played in parallel; the result is the same. With `aivat` the result is also estimated
-    by AIVAT (`subgame.play.aivat`), from the strategy of the first agent whose strategy is known.
+    by AIVAT, from the strategy of the first agent whose strategy is known (`subgame.play.scoring`).
     `options` are for named agents that need a blueprint or solve while they play.
 
     >>> result = match("kuhn", ["uniform", "call"], hands=200, seed=1)
@@ -183,20 +205,20 @@ def match(
     if len(agents) != 2:
         raise ArgumentError("agents", f"must be two agents, not {len(agents)}.")
     check_seed(seed)
-    task = Task(game, (agents[0], agents[1]), seed, duplicate, options or AgentOptions())
+    task = Task(game, (agents[0], agents[1]), seed, duplicate, options or AgentOptions(), aivat)
     begin = time.perf_counter()
     with ExitStack() as stack:
-        rules, seated = task.seated()
-        _seat(stack, seated, hands, executor)
-        names = (seated[0].name, seated[1].name)
+        table = task.table()
+        _seat(stack, table.agents, hands, executor)
+        names = (table.agents[0].name, table.agents[1].name)
         book = None
         if log is not None:
-            head = {"game": str(rules), "agents": list(names), "seed": seed, "duplicate": duplicate}
+            head: dict[str, object] = {"game": str(table.game), "agents": list(names)}
+            head |= {"seed": seed, "duplicate": duplicate}
             book = stack.enter_context(closing(match_log(log, head)))
-        serial = replace(task, game=rules, agents=seated)
-        played = _played(serial if executor is None else task, hands, book, executor, progress)
-    result = result_of(rules, names, played, duplicate)
-    less = _without_luck(rules, seated, played, duplicate) if aivat else None
+        played = _played(task, table, hands, book, executor, progress)
+    result = result_of(table.game, names, played, duplicate)
+    less = None if table.scorer is None else table.scorer.result(played, duplicate)
     seconds, kept_at = time.perf_counter() - begin, None if log is None else str(log)
     return replace(result, seconds=seconds, log=kept_at, aivat=less)
 
@@ -215,7 +237,12 @@ def _seat(stack: ExitStack, agents: Sequence[Agent], hands: int, executor: Execu
 
 
 def _played(
-    task: Task, hands: int, book: Log | None, executor: Executor | None, progress: Progress | None
+    task: Task,
+    table: Table,
+    hands: int,
+    book: Log | None,
+    executor: Executor | None,
+    progress: Progress | None,
 ) -> list[Hand]:
     """All hands of a match: those in its log, and the others as they are played now."""
     records = [] if book is None else book.records
@@ -223,7 +250,7 @@ def _played(
     before = frozenset(kept)
     left = (number for number in range(hands) if number not in before)
     failed: Chunk | None = None
-    for chunk in _parallel(executor, task, left) if executor else _serial(task, left):
+    for chunk in _parallel(executor, task, left) if executor else _serial(task, table, left):
         kept |= {hand.number: hand for hand in chunk.hands}
         if book is not None:
             book.append(hand.record() for hand in chunk.hands)
@@ -235,10 +262,10 @@ def _played(
     return [kept[number] for number in range(hands)]
 
 
-def _serial(task: Task, numbers: Iterator[int]) -> Iterable[Chunk]:
+def _serial(task: Task, table: Table, numbers: Iterator[int]) -> Iterable[Chunk]:
     """One hand after another; each is in the log before the next one begins."""
     for number in numbers:
-        chunk = task.play([number])
+        chunk = task.play([number], table)
         yield chunk
         if chunk.error is not None:
             return
@@ -263,21 +290,6 @@ def _parallel(executor: Executor, task: Task, numbers: Iterator[int]) -> Iterabl
             if played.error is not None:
                 numbers = iter(())
                 waiting = {other for other in waiting if not other.cancel()}
-
-
-def _without_luck(
-    game: Game, agents: tuple[Agent, Agent], hands: Sequence[Hand], duplicate: bool
-) -> Estimate:
-    """The first agent's result by AIVAT."""
-    scale = game.unit[1]
-    for k, agent in enumerate(agents):
-        if not is_known(game, agent):
-            continue
-        estimator = Aivat(game, agent, value_function(game, agent))
-        sign = scale if k == 0 else -scale
-        won = [sign * estimator.estimate(hand, k) for hand in hands]
-        return Estimate.of(list(observations(won, duplicate)))
-    raise SubgameError("AIVAT needs an agent whose strategy is known; none of these two has one.")
 
 
 def result_of(

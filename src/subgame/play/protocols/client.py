@@ -20,12 +20,12 @@ from subgame.errors import SubgameError
 from subgame.games.base import Game
 from subgame.games.holdem.game import Holdem
 from subgame.play.agent import Agent
-from subgame.play.match import Estimate
+from subgame.play.match import Estimate, kept_policies
 from subgame.play.protocols.acpc import VERSION, MatchState, rebuilt, whole_game
 from subgame.play.protocols.follow import Follower
 from subgame.play.protocols.notation import ACPC
 from subgame.play.protocols.wire import END, LostError, Wire
-from subgame.tree.log import Kind, Log
+from subgame.tree.log import Kind, Log, read_whole
 
 LOGGER = logging.getLogger("subgame")
 RETRY = 0.1
@@ -135,11 +135,13 @@ class Client:
             won = float(state.returns()[said.seat])
         elif not betting.is_showdown:
             won = float(betting.net()[said.seat])
-        record = {"hand": said.hand, "seat": said.seat, "state": line, "won": won}
+        record: dict[str, Any] = {"hand": said.hand, "seat": said.seat, "state": line, "won": won}
+        if kept := kept_policies((self.follower.agent,)):
+            record["policies"] = [list(policy) for policy in kept[0]]
         known = self.hands.get(said.hand)
         if known is None and self.log is not None:
             self.log.append([record])
-        elif known not in (None, record) and self.log is not None:
+        elif known is not None and self.log is not None and _outcome(known) != _outcome(record):
             raise SubgameError(
                 f"{self.log.path} has hand {said.hand} already, and it ended otherwise: it is the "
                 "log of another match. Give another file."
@@ -155,6 +157,23 @@ class Client:
         """Close the log."""
         if self.log is not None:
             self.log.close()
+
+
+def _outcome(record: dict[str, Any]) -> dict[str, Any]:
+    """A record without the policies, which may differ where a hand was decided again."""
+    return {name: value for name, value in record.items() if name != "policies"}
+
+
+def read_policies(path: str | Path) -> dict[int, tuple[int, tuple[tuple[str, ...], ...]]]:
+    """The recorded policies of a client's log: number of the hand -> (seat, policies)."""
+    _, records = read_whole(path, HANDS)
+    return {
+        int(record["hand"]): (
+            int(record["seat"]),
+            tuple(tuple(map(str, kept)) for kept in record.get("policies", ())),
+        )
+        for record in records
+    }
 
 
 def play_acpc(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.rules import NoLimit
 from subgame.games.holdem.spots import hunl
 from subgame.play.log import FORMAT, as_lines, read_log
-from subgame.play.match import Hand
+from subgame.play.match import Estimate, Hand
 from subgame.play.protocols.acpc import (
     log_line,
     moves_of,
@@ -32,7 +33,9 @@ from subgame.play.protocols.acpc import (
     seats_of,
     whole_game,
 )
+from subgame.play.protocols.client import read_policies
 from subgame.play.protocols.notation import PHH, shown
+from subgame.play.scoring import aivat_result, score_recorded
 
 Progress = Callable[[int, int], None]
 BY_HAND = {"RUNOUT_COUNT_SELECTION", "HOLE_DEALING", "CARD_BURNING", "BOARD_DEALING"}
@@ -317,6 +320,37 @@ def read_acpc(text: str, game: Holdem) -> History:
         raise SubgameError(f"'{shown(states[0])}' does not name two players.")
     names = player_names(players)
     return History(game, names, [read_log_line(game, line, names) for line in states])
+
+
+# AIVAT.
+
+
+def with_policies(history: History, path: str | Path) -> History:
+    """The hands with the policies that an agent recorded at a dealer (`subgame acpc --log`).
+
+    The agent is the player who sat where the log says.
+    """
+    recorded, hands = read_policies(path), list[Hand]()
+    for hand in history.hands:
+        seat, kept = recorded.get(hand.number, (0, ()))
+        both = (kept, ()) if hand.seats[seat] == 0 else ((), kept)
+        hands.append(replace(hand, policies=both if kept else ()))
+    if not any(hand.policies for hand in hands):
+        raise SubgameError(f"{path} has no policies of these hands.")
+    return history._replace(hands=hands)
+
+
+def estimated(
+    history: History, blueprint: str | None = None, progress: Progress | None = None
+) -> tuple[History, Estimate, Estimate]:
+    """The hands with their estimates by AIVAT; the first agent's result by them, and by chips.
+
+    The hands must have recorded policies of one of the agents.
+    """
+    scored = score_recorded(history.game, history.hands, blueprint, progress)
+    scale = history.game.unit[1]
+    plain = Estimate.of([scale * hand.won for hand in scored])
+    return history._replace(hands=scored), aivat_result(history.game, scored, False), plain
 
 
 # Files.

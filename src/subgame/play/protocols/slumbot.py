@@ -29,11 +29,12 @@ from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import Betting, NoLimit
 from subgame.play.agent import Agent
 from subgame.play.log import match_log
-from subgame.play.match import Hand
+from subgame.play.match import Hand, kept_policies
 from subgame.play.protocols.acpc import moves_of, read_cards, rebuilt, whole_game
 from subgame.play.protocols.follow import Follower
 from subgame.play.protocols.notation import SLUMBOT, shown
 from subgame.play.running import MatchResult, result_of
+from subgame.play.scoring import Scorer
 
 URL = "https://slumbot.com"
 PREFIX = "/slumbot/api"
@@ -51,15 +52,15 @@ class Slumbot:
         self.patience = patience
         self.token: str | None = None
 
-    def new_hand(self) -> dict[str, Any]:
+    def new_hand(self) -> dict[str, object]:
         """Begin a hand."""
         return self._post("new_hand", {})
 
-    def act(self, action: str) -> dict[str, Any]:
+    def act(self, action: str) -> dict[str, object]:
         """Take an action, in the notation of Slumbot."""
         return self._post("act", {"incr": action})
 
-    def _post(self, name: str, body: dict[str, str]) -> dict[str, Any]:
+    def _post(self, name: str, body: dict[str, str]) -> dict[str, object]:
         if self.token is not None:
             body = {"token": self.token, **body}
         where = f"{self.address}/{name}"
@@ -79,7 +80,7 @@ class Slumbot:
             raise SubgameError(f"{where} cannot be reached ({why}).") from None
         return self._checked(where, data)
 
-    def _checked(self, where: str, data: bytes) -> dict[str, Any]:
+    def _checked(self, where: str, data: bytes) -> dict[str, object]:
         try:
             answer = json.loads(data)
         except (ValueError, RecursionError):
@@ -160,7 +161,8 @@ def play_one(api: Slumbot, follower: Follower, number: int) -> Hand:
             f"Slumbot says that we win {seen.winnings:g} chips in hand {number}; by the rules it "
             f"is {won:g}."
         )
-    return Hand(number, (seat, 1 - seat), moves_of(state), won)
+    kept = kept_policies((follower.agent,))
+    return Hand(number, (seat, 1 - seat), moves_of(state), won, kept)
 
 
 def play_slumbot(
@@ -172,11 +174,14 @@ def play_slumbot(
     prefix: str = PREFIX,
     seed: int = 0,
     log: str | Path | None = None,
+    scorer: Scorer | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> MatchResult:
     """Let an agent play against Slumbot; every hand is in the log before the next one begins.
 
-    A run whose log exists goes on where it was. `game` is hunl, with any sizes of bets.
+    A run whose log exists goes on where it was. `game` is hunl, with any sizes of bets. With a
+    `scorer` hands are also estimated by AIVAT; the agent is then the one that it records
+    (`subgame.play.scoring.recorded`).
     """
     rules = whole_game(game)
     if rules.rules != NoLimit():
@@ -196,11 +201,13 @@ def play_slumbot(
             stack.callback(book.close)
             played = list(map(Hand.of, book.records))
         while len(played) < hands:
-            played.append(play_one(api, follower, len(played)))
+            hand = play_one(api, follower, len(played))
+            played.append(hand if scorer is None else scorer.scored(hand))
             if book is not None:
                 book.append([played[-1].record()])
             if progress is not None:
                 progress(len(played), hands)
     result = result_of(game, names, played[:hands], duplicate=False)
     seconds = time.perf_counter() - begin
-    return replace(result, seconds=seconds, log=None if log is None else str(log))
+    less = None if scorer is None else scorer.result(played[:hands])
+    return replace(result, seconds=seconds, log=None if log is None else str(log), aivat=less)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from random import Random
@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from subgame.engines.arrays import as_numpy, normalise
 from subgame.engines.factory import engine
+from subgame.engines.numba.strengths import ranks
 from subgame.games.base import CHANCE
 from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.equity import possible
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem, HoldemState
 from subgame.games.holdem.ranges import Range
@@ -33,6 +35,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 RUNOUTS = 1000
 """Boards of the showdown are all looked at up to this many; more are sampled."""
+EXACT, SAMPLED = 1_500, 400
+"""Boards of `mean_showdown`: all are looked at up to the first number; of more, the second number
+is drawn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +101,38 @@ class ReachedRanges(Reached):
     def ways(self) -> int:
         return math.comb(self.game.deck.size - 4 - len(self.board), self._to_deal)
 
+    def _left(self, s: int) -> list[int]:
+        """The cards that neither the board nor hand `s` has."""
+        taken = {*self.board, *self.game.deck.hands[s].tolist()}
+        return [card for card in range(self.game.deck.size) if card not in taken]
+
+    def sampled_deal(self, p: int, s: int, random: Random) -> str:
+        """The next cards, drawn as likely as they are for player `p` with hand `s`."""
+        deck, weight = self.game.deck, self.reach[1 - p] * self.fitting(p, s)
+        other = random.choices(range(deck.num_hands), weight.tolist())[0]
+        held = set(deck.hands[other].tolist())
+        left = [card for card in self._left(s) if card not in held]
+        return deck.name(sorted(random.sample(left, self._to_deal)))
+
+    def mean_showdown(self, p: int, s: int, random: Random) -> float:
+        """What player `p` with hand `s` wins on average at the showdown, when the rest is dealt.
+
+        Boards are all looked at up to `EXACT`, otherwise drawn from the cards that hand `s` leaves.
+        A hand of the other player fits a constant share of them, by which the sum is divided: so
+        the expectation is exact.
+        """
+        deck, left = self.game.deck, self._left(s)
+        more = BOARD_CARDS[self.game.rules.last_street] - len(self.board)
+        dealt: Iterable[Sequence[int]] = itertools.combinations(left, more)
+        if math.comb(len(left), more) > EXACT:
+            dealt = (random.sample(left, more) for _ in range(SAMPLED))
+        rank = ranks(np.array([(*self.board, *cards) for cards in dealt], dtype=np.int64), deck)
+        weight = self.reach[1 - p] * self.fitting(p, s)
+        ahead = np.sign(rank[:, [s]].astype(np.int64) - rank) * (rank >= 0)
+        fits = math.comb(len(left) - 2, more) / math.comb(len(left), more)
+        won = float((ahead @ weight).mean()) / (fits * float(weight.sum()))
+        return float(self.betting.at_stake) * won
+
     def dealt_values(self, followed: Followed, p: int) -> dict[str, Floats]:
         """All boards as one tree with many roots."""
         deck, o = self.game.deck, 1 - p
@@ -145,8 +182,8 @@ class ReachedRanges(Reached):
 
     def weight(self, p: int) -> Floats:
         deck = self.game.deck
-        possible = (self.game.weights()[p] > 0) & deck.compatible(self.board)
-        weight: Floats = self.chance * possible * deck.facing(self.reach[1 - p])
+        held = (self.game.weights()[p] > 0) & deck.compatible(self.board)
+        weight: Floats = self.chance * held * possible(deck, self.reach[1 - p])
         return weight
 
     @cached_property

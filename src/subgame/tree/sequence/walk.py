@@ -87,7 +87,7 @@ class _Walk:
         reader, stop, keys_of, asks = self.reader, self.stop, self.lists.keys, self.asks
         become = reader.become if stop is None else None
         public_of, fixed, spell = reader.public_of, reader.fixed, reader.spell
-        last, paid, (told, told_second) = self.last, self.won, self.told
+        last, paid, (answers, answers_second) = self.last, self.won, self.told
         known: dict[int, dict[Any, int]] = {0: {}, 1: {}, CHANCE: {}}
         stack: list[tuple[Any, list[Any], int, int]] = []
         keys: list[Any]
@@ -102,9 +102,9 @@ class _Walk:
                     try:
                         first, second = asks[player]
                         if first is not None:
-                            told.append(first(state, 0))
+                            answers.append(first(state, 0))
                         if second is not None:
-                            told_second.append(second(state, 1))
+                            answers_second.append(second(state, 1))
                     except (KeyError, RuntimeError):
                         self._unasked(player)
                         raise
@@ -127,18 +127,18 @@ class _Walk:
                         alone = player == CHANCE or spell is not None
                         key = (visited if alone else self.told[player][-1], *key)
                     try:
-                        found = known[player].get(key, 0)
+                        number = known[player].get(key, 0)
                     except TypeError:  # what cannot be hashed is not a name
-                        found, key = 0, (visited,)
-                    if not found or visited >= again:
+                        number, key = 0, (visited,)
+                    if not number or visited >= again:
                         again = visited + (NAMED_AGAIN if visited > NAMED_FIRST else 1)
-                        found = self._list(state, player, moves, found)
+                        number = self._list(state, player, moves, number)
                         if player in fixed or (player >= 0 and spell is None):
-                            known[player][key] = found
-                    last[-1] = found
+                            known[player][key] = number
+                    last[-1] = number
                     if keys:
                         stack.append((above, keys, depth, node))
-                    above, keys, depth, node = state, keys_of[found].copy(), depth + 1, here
+                    above, keys, depth, node = state, keys_of[number].copy(), depth + 1, here
                     if depth > DEEPEST or len(last) >= PACKED:
                         self._check(depth, progress)
                 if not keys:
@@ -174,12 +174,12 @@ class _Walk:
             (self.chosen, self.last),
             (self.paid, self.won),
         ]
-        for told, index, known in zip(self.told, self.numbers, self.known, strict=True):
+        for answers, index, known in zip(self.told, self.numbers, self.known, strict=True):
             before = len(index)
-            told[:] = map(index.setdefault, told, count(len(known) + 1))
+            answers[:] = map(index.setdefault, answers, count(len(known) + 1))
             new = islice(reversed(index), len(index) - before)
             self.named += sum(BYTES_PER_NAME + len(str(name)) for name in new)
-            packed.append((known, told))
+            packed.append((known, answers))
         for values, more in packed:  # five times as fast as `array.extend`
             values.frombytes(pack(f"{len(more)}{values.typecode}", *more))
             more.clear()
@@ -233,8 +233,8 @@ class _Walk:
         self.node.append(result)
         return result
 
-    def _list(self, state: Any, player: int, keys: Sequence[Any], found: int) -> int:
-        """The number of a list of moves, which is checked unless it is the one `found` before."""
+    def _list(self, state: Any, player: int, keys: Sequence[Any], before: int) -> int:
+        """The number of a list of moves, which is checked unless it is that of `before`."""
         probs: Sequence[float] = [1.0] * len(keys)
         if player == CHANCE:
             keys, probs = [key for key, _ in keys], [prob for _, prob in keys]
@@ -242,8 +242,8 @@ class _Walk:
         names = self.reader.names(state, player, keys)
         if fixed and player not in self.reader.fixed:
             raise _StartAgainError
-        if found and names == self.lists.names[found]:
-            return found
+        if before and names == self.lists.names[before]:
+            return before
         bad = [name for name in names if not isinstance(name, str)]
         if player == CHANCE:
             if any(not prob >= 0 for prob in probs) or not abs(sum(probs) - 1) <= 1e-9:

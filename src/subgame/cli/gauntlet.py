@@ -1,0 +1,117 @@
+"""``subgame gauntlet``: an agent against many opponents."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from subgame.cli.arguments import JsonOption, opt
+from subgame.cli.checks import check_writable
+from subgame.cli.common import emit, load_game, save_files, stdout
+from subgame.cli.grouping import grouped
+from subgame.cli.match import AgentArgument, Agents, GameOption
+from subgame.cli.options import SeedOption
+from subgame.cli.progress import Meter
+
+if TYPE_CHECKING:
+    from subgame.play.gauntlet import Contest
+
+
+@grouped
+def gauntlet_command(
+    *,
+    agent: AgentArgument,
+    game: GameOption = "hunl",
+    against: str = opt(
+        "",
+        "NAMES",
+        "Only these opponents, separated by commas: blueprint, single, lbr:SETTING, sizes:FACTOR, "
+        "shove, min-bet, sixth, overbet, call, limp, or any agent of a match.",
+        "all but the last",
+    ),
+    scale: float = opt(1.0, "X", "Play X times as many deals as usual."),
+    logs: Path | None = opt(
+        None, "FOLDER", "Keep a log of each opponent in FOLDER, and go on from those that exist."
+    ),
+    out: Path | None = opt(None, "FILE", "Write the result as FILE.json."),
+    told: Agents,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Let an agent play many opponents, and show what it wins from each.
+
+    Numbers of deals are fixed beforehand: 2,000 against the blueprint and single-valued search,
+    1,000 against each other opponent, times --scale. Each deal is played twice, with the seats
+    exchanged. Results are by AIVAT, from the agent's own strategy, with 95 % intervals.
+
+    [bold]Examples[/]
+
+    subgame gauntlet blueprint --against call,shove --scale 0.02
+
+    subgame gauntlet limited --seconds 1 --logs gauntlet --out gauntlet.json
+    """
+    check_writable("--out", out)
+    rules = load_game(game)
+    from subgame.play.gauntlet import check_opponents, gauntlet, scaled
+
+    names = [name.strip() for name in against.split(",") if name.strip()]
+    deals = scaled(check_opponents(names), scale)
+    with Meter(str(rules)) as meter:
+
+        def progress(name: str, done: int, hands: int) -> None:
+            meter.update(f"Against {name}", f"{done:,} of {hands:,} hands", done / hands)
+
+        contests = gauntlet(
+            rules,
+            agent,
+            deals,
+            logs=logs,
+            seed=seed,
+            options=told.options(),
+            progress=progress,
+        )
+    found = _found(agent, contests, told, seed, f"--against {','.join(deals)} --scale {scale:g}")
+    failed = save_files((out, lambda path: path.write_text(_text(found), encoding="utf-8")))
+    emit(found) if json else _show(agent, contests)
+    if failed is not None:
+        raise failed
+
+
+def _found(
+    agent: str, contests: list[Contest], told: Agents, seed: int, asked: str
+) -> dict[str, Any]:
+    from subgame.papers.report import commit, machine
+
+    budget = f"--seconds {told.seconds:g} --iterations {told.iterations} --values {told.values}"
+    return {
+        "command": f"subgame gauntlet {agent} {asked} {budget} --seed {seed}",
+        "commit": commit(),
+        "date": datetime.now(UTC).isoformat("T", "seconds"),
+        "machine": machine(),
+        "seed": seed,
+        "agent": agent,
+        "unit": contests[0].result.unit,
+        "contests": [contest.as_dict() for contest in contests],
+    }
+
+
+def _text(found: dict[str, Any]) -> str:
+    import json
+
+    return json.dumps(found, indent=2) + "\n"
+
+
+def _show(agent: str, contests: list[Contest]) -> None:
+    from subgame.cli.console import table
+
+    console, unit = stdout(), contests[0].result.unit
+    console.print(Text(f"What {agent} wins, {unit}", "bold"))
+    numbers = ("deals", "by AIVAT", "in chips")
+    shown = table("opponent", *numbers, numbers=numbers)
+    for contest in contests:
+        less, plain = contest.result.aivat, contest.result.result
+        shown.add_row(contest.opponent, f"{contest.deals:,}", str(less), str(plain))
+    console.print(shown)
