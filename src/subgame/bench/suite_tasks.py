@@ -83,7 +83,14 @@ TASKS = (
         smaller=TWELVE.format("fcpa"),
         since=2,
     ),
-    Task("rhode-island", "rhode-island(ranks=4, suits=1)", "cfr 10", "after round 2", since=2),
+    Task(
+        "rhode-island",
+        "rhode-island(ranks=4, suits=1, raises=1)",
+        "cfr 10",
+        "after round 2",
+        iterations=100,
+        since=2,
+    ),
     Task(
         "dark-hex-in-turn",
         "dark-hex",
