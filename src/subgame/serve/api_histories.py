@@ -81,13 +81,13 @@ def grade(body: Some, request: Request) -> dict[str, Any]:
         if row["why"]:
             continue
         fits = ((id, name, matched(hand, spot)) for id, name, spot in spots)
-        found: tuple[str, str, Match] | None = next(
+        fit: tuple[str, str, Match] | None = next(
             ((id, name, match) for id, name, match in fits if match), None
         )
-        if found is None:
+        if fit is None:
             row["why"] = "No spot that you solved has its board, pot and stacks."
             continue
-        id, name, match = found
+        id, name, match = fit
         solved, lock = opened(store.folder(id) / STRATEGY, settings.memory_limit)
         with lock:
             row |= graded(hand, player, solved, match) | {"solution": id, "solution_name": name}

@@ -239,7 +239,7 @@ def _sizes_of(bets: str, left: list[str]) -> dict[str, Any]:
         word, _, value = clause.partition(" ")
         if colon and street:
             parts = dict(zip(("bets", "donks", "raises"), ("", "", ""), strict=True))
-            for part in (each.strip() for each in sizes.split("/")):
+            for part in map(str.strip, sizes.split("/")):
                 kind, _, rest = part.partition(" ")
                 name = {"donk": "donks", "raise": "raises"}.get(kind, "bets")
                 parts[name] = part if name == "bets" else rest
