@@ -21,6 +21,7 @@ WITHOUT = {
     "train_leaf_network",  # PyTorch
     "subgame.notebook": "explore",  # anywidget
     "subgame.play.hunl.street": "BucketValues LimitedStreet solve_street",  # takes seconds
+    "subgame.play.aivat": "CheckDown SelfPlay",  # docs/play.md runs them
     "subgame.engines.base": "EngineBase",  # CONTRIBUTING builds an engine of these
     "subgame.engines.contract": "Regrets",
     "subgame.solve.cfr": "Cfr",
