@@ -14,7 +14,7 @@ CORE := tests/engines tests/solve tests/tree tests/games tests/test_oracle.py
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 PYTEST_ARGS ?=
 
-.PHONY: help test test-elsewhere lint demo bench docs dist smoke oldest newest venv clean
+.PHONY: help test test-elsewhere lint demo bench docs dist smoke notebooks oldest newest venv clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -77,6 +77,9 @@ dist: $(PACKING) ## sdist and wheel, with object code of the kernels, checked, i
 smoke: dist ## wheel and sdist, installed into empty environments and used
 	$(PYTHON) tools/smoke_wheel.py dist/*.whl
 	$(PYTHON) tools/smoke_wheel.py dist/*.tar.gz --steps version river
+
+notebooks: dist ## the notebooks, with the wheel in an empty environment
+	$(PYTHON) tools/run_notebooks.py dist/*.whl
 
 $(OLDEST): pyproject.toml
 	@$(PYTHON) -m venv --clear build/oldest

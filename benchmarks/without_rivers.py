@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,7 @@ def rivers(whole: Endgame, small: CompactEndgame) -> dict[str, Any]:
     while len(times) < RIVERS:
         cards = draw.permutation(deck)[: 5 - len(game.board)].tolist()
         line = "".join(f" c c / {game.deck.card_name(card)}" for card in cards)
-        here, seconds = spent(lambda line=line: small.decision(line))
+        here, seconds = spent(partial(small.decision, line))
         pot = float(follow_line(game, line).betting.pot)
         one, two = whole.decision(line), here
         times.append(seconds)

@@ -13,7 +13,7 @@ from structure import LONG, ROOT, Structure, components
 
 LINES, IGNORED = 500, 10
 TESTS = Path(__file__).parent
-KERNELS = {"terminals", "add_lines", "add_up", "_ranks"}
+KERNELS = {"terminals", "add_lines", "add_up", "_ranks", "even_out", "turn", "run_values"}
 """Kernels, whose arguments are pointers and sizes one by one."""
 
 
@@ -55,16 +55,21 @@ def test_names_say_what_variables_are(structure: Structure) -> None:
 
 
 def test_functions_are_short(structure: Structure) -> None:
-    assert len(structure.long) <= 18, (LONG, structure.long)
+    """Commands, whose signature is their options, have up to 100 lines."""
+    long = [size for size in structure.long if not size[1].endswith("_command")]
+    assert len(long) <= 6, (LONG, long)
+    assert structure.long[0][0] <= 100
 
 
 def test_parameter_lists_are_short(structure: Structure) -> None:
-    wide = [size for size in structure.wide if size[1].split()[-1] not in KERNELS]
-    assert len(wide) <= 17, wide
+    names = {place.split()[-1]: size for size, place in structure.wide}
+    wide = {name for name in names if name not in KERNELS and not name.endswith("_command")}
+    assert len(wide) <= 11, wide
+    assert max(size for name, size in names.items() if name not in KERNELS) <= 10
 
 
 def test_signatures_say_what_they_take(structure: Structure) -> None:
-    assert structure.anys <= 410
+    assert structure.anys <= 415
 
 
 def test_checkers_and_the_formatter_are_obeyed(structure: Structure) -> None:

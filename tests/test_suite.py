@@ -12,6 +12,7 @@ from cli_helpers import Cli, runner
 import subgame as sg
 from subgame.bench import suite
 from subgame.errors import SubgameError
+from subgame.refine.verbs.in_turn import refine_in_turn
 from subgame.solve.evaluate import expected_value
 
 cli = pytest.fixture(runner)
@@ -69,7 +70,7 @@ def test_another_task_of_the_same_name_is_refused() -> None:
         suite.Task("kuhn-10", "leduc", "cfr 10", "after round 1"),
         suite.Task("new", "kuhn", "cfr 10", "depth 1"),
     ):
-        with pytest.raises(SubgameError, match="version 1"):
+        with pytest.raises(SubgameError, match=f"version {suite.VERSION}"):
             suite.check(other)
 
 
@@ -146,3 +147,46 @@ def test_what_does_not_apply_is_said() -> None:
         suite.named(["leduc-11"])
     with pytest.raises(SubgameError, match="maxmargin"):
         suite.form("maxmargn")
+
+
+def test_a_run_is_resumed(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of the file are kept, others are made; those of another version are not kept."""
+    file = tmp_path / "suite.json"
+    words = ["--technique", "resolve", "--out", str(file), "--resume"]
+    cli("suite", *words, "--task", "kuhn-10")
+    made: list[tuple[str, str]] = []
+    measure = suite.measure
+
+    def counted(task: suite.Task, gadget: sg.Gadget) -> dict[str, Any]:
+        made.append((task.name, gadget.name))
+        return measure(task, gadget)
+
+    monkeypatch.setattr(suite, "measure", counted)
+    before = json.loads(file.read_text())["rows"]
+    cli("suite", *words, "--task", "kuhn-10", "--task", "coin-toss", "--technique", "maxmargin")
+    said = json.loads(file.read_text())
+    assert said["rows"][0] == before[0]
+    assert [(row["task"], row["technique"]) for row in said["rows"]] == [
+        (task, technique)
+        for task in ("kuhn-10", "coin-toss")
+        for technique in ("resolve", "maxmargin")
+    ]
+    assert ("coin-toss", "maxmargin") in made
+    assert made.count(("kuhn-10", "resolve")) == 1  # to load the kernels, not as a row
+    file.write_text(json.dumps(said | {"version": 1}))
+    assert suite.rows_of(file) == []
+    file.write_text("[]")
+    with pytest.raises(SubgameError, match="is no file of the suite's results"):
+        suite.rows_of(file)
+
+
+def test_tasks_in_turn_are_those_of_the_verb() -> None:
+    (task,) = suite.named(["dark-hex-in-turn"])
+    tree = sg.compile(sg.games.load("dark-hex"))
+    blueprint = sg.solve(tree, "cfr", iterations=8).strategy
+    parts = sg.cut(tree, "after 2 turns", knowledge=1)
+    options: dict[str, Any] = {"schedule": "cfr+", "iterations": 300, "allow_worse": True}
+    made = refine_in_turn(tree, blueprint, at=parts, technique="maxmargin", **options)
+    row = suite.measure(task, sg.Maxmargin())
+    assert row["after"] == pytest.approx(made.after.mean, abs=1e-12)
+    assert row["after"] < row["before"]

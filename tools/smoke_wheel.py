@@ -54,8 +54,8 @@ class User:
             kept.pop(key, None)
         self.environ = kept | {"HOME": str(folder / "home"), "TMPDIR": str(folder)}
 
-    def install(self, file: Path) -> str:
-        """Make the environment and install the file with pip."""
+    def install(self, file: Path, extra: str = "web", *more: str) -> str:
+        """Make the environment and install the file with pip, and more packages."""
         place = self.folder / "env"
         if self.python == sys.executable:
             venv.create(place, with_pip=True)
@@ -63,7 +63,7 @@ class User:
             subprocess.run([self.python, "-m", "venv", place], check=True)
         python = str(place / "bin" / "python")
         pip = [python, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
-        subprocess.run([*pip, f"{file}[web]"], check=True, cwd=self.folder)
+        subprocess.run([*pip, f"{file}[{extra}]", *more], check=True, cwd=self.folder)
         shown = subprocess.run(
             [python, "-c", VERSIONS], check=True, cwd=self.folder, stdout=subprocess.PIPE, text=True
         )

@@ -2,8 +2,9 @@
 
 It reads the sources and counts: files and lines by package, circles of imports, casts to kinds of
 trees and engines above the engines, private names that other packages use, long functions, long
-parameter lists, lines of signatures that contain ``Any``, and exported names. Imports inside functions count like
-all others. Imports for type checkers are counted apart. `tests/test_structure.py` holds the limits.
+parameter lists, lines of signatures that contain ``Any``, and exported names. Imports inside
+functions count like all others. Imports for type checkers are counted apart.
+`tests/test_structure.py` holds the limits.
 """
 
 from __future__ import annotations

@@ -1,9 +1,19 @@
-"""Figures of the documentation: what counts as one, and whether a result file has it."""
+"""Figures of the documentation: what counts as one, and whether a result file has it.
+
+`figures.toml` binds every figure of some pages to one place of one file, so that a changed digit is
+noticed. After a change of such a page or file,
+
+    python tests/docs/figures.py README.md docs/comparison.md
+
+binds the pages again and shows which figures are new: look whether each has the right place.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+import sys
+import tomllib
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -11,7 +21,16 @@ from typing import Any, NamedTuple
 
 HOME = Path(__file__).parents[2]
 RESULTS = HOME / "docs" / "results"
-CODE = re.compile(r"^```.*?^```$|`[^`\n]*`|\]\([^)]*\)|<!--.*?-->", re.MULTILINE | re.DOTALL)
+BOUND = Path(__file__).with_name("figures.toml")
+FILES = {
+    path.stem: path
+    for folder in (HOME / "src" / "subgame" / "data", RESULTS)
+    for path in folder.glob("*.json")
+}
+"""Files with figures, by name: results, and data of the package."""
+CODE = re.compile(
+    r"^```.*?^```$|`[^`\n]*(?:\n[^`\n]+)?`|\]\([^)]*\)|<!--.*?-->", re.MULTILINE | re.DOTALL
+)
 UNITS = "ms|µs|ns|s|seconds?|minutes?|hours?|mbb/h|[GMK]i?B|times|%|CPU seconds"
 NUMBER = re.compile(
     r"(?<![\w.,/#-])(?P<number>\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?(?:e-?\d+)?)(?![\w,]*\d)"
@@ -21,7 +40,9 @@ SAME = re.compile(rf"(?:\s?(?:/|to|and|±|,)\s?[\d.,]*\d)+\s?(?P<unit>{UNITS})(?
 VERSIONS = re.compile(
     r"(?:Python|NumPy|SciPy|Numba|PyTorch|JupyterLab|rustc|version|WCAG)\s(?:must\sbe\s)?[\d.]+"
     r"(?:(?:,|\sto|\sand)\s[\d.]+)*|\d+\.\d+\.\d[\d.]*"
+    r"|Sec(?:\.|tion)\s[\d.]*\d|95\s%\sinterval"
 )
+"""Versions, sections of papers and the level of intervals, which are no figures."""
 TIME = {
     "ns": 1e9,
     "µs": 1e6,
@@ -70,10 +91,9 @@ def figures(text: str) -> Iterator[Figure]:
 
 def named_files(text: str) -> list[str]:
     """The result files and the tests that a text names, by link or in code."""
-    known = {path.stem for path in RESULTS.glob("*.json")}
     linked = re.findall(r"([\w+.-]+)\.json\b", text)
     quoted = re.findall(r"`([\w+.-]+)`", text)
-    return sorted({*linked, *quoted} & known) + sorted(
+    return sorted({*linked, *quoted} & {*FILES}) + sorted(
         set(re.findall(r"`(tests/[\w/]+\.py)", text))
     )
 
@@ -83,23 +103,33 @@ def numbers(stem: str) -> frozenset[float]:
     """Every number in a result file, also those in its texts; or in a test."""
     if stem.endswith(".py"):
         return frozenset(_numbers((HOME / stem).read_text(encoding="utf-8")))
-    content = json.loads((RESULTS / f"{stem}.json").read_text(encoding="utf-8"))
-    return frozenset(_numbers(content))
+    return frozenset(number for _, values in places(stem) for number in values)
 
 
-def _numbers(content: Any) -> Iterator[float]:
+@cache
+def places(stem: str) -> tuple[tuple[str, frozenset[float]], ...]:
+    """Every place of a result file with its numbers; a text, and a name, may have several."""
+    content = json.loads(FILES[stem].read_text(encoding="utf-8"))
+    return tuple((place, frozenset(values)) for place, values in _places(content, ""))
+
+
+def _places(content: Any, at: str) -> Iterator[tuple[str, set[float]]]:
     if isinstance(content, dict):
         for key, value in content.items():
-            yield from _numbers(key)
-            yield from _numbers(value)
+            yield f"{at}/{key} (name)", {*_numbers(key)}
+            yield from _places(value, f"{at}/{key}")
     elif isinstance(content, list):
-        for value in content if len(content) <= LONG else ():
-            yield from _numbers(value)
+        for k, value in enumerate(content if len(content) <= LONG else ()):
+            yield from _places(value, f"{at}/{k}")
     elif isinstance(content, str):
-        for word in re.findall(r"\d[\d,]*(?:\.\d+)?(?:e-?\d+)?", content):
-            yield float(word.replace(",", ""))
+        yield at, {*_numbers(content)}
     elif isinstance(content, int | float) and not isinstance(content, bool):
-        yield abs(float(content))
+        yield at, {abs(float(content))}
+
+
+def _numbers(text: str) -> Iterator[float]:
+    for word in re.findall(r"\d[\d,]*(?:\.\d+)?(?:e-?\d+)?", text):
+        yield float(word.replace(",", ""))
 
 
 def factors(unit: str) -> tuple[float, ...]:
@@ -120,13 +150,13 @@ def factors(unit: str) -> tuple[float, ...]:
 
 def is_in(figure: Figure, stems: Iterable[str]) -> bool:
     """Whether a file has a number that is shown as this figure."""
+    return any(is_shown_as(figure, number) for stem in stems for number in numbers(stem))
+
+
+def is_shown_as(figure: Figure, number: float) -> bool:
+    """Whether a number of a file, rounded and in its unit, is this figure."""
     half = 0.501 * 10.0**-figure.digits
-    return any(
-        abs(number * factor - figure.value) <= half
-        for stem in stems
-        for number in numbers(stem)
-        for factor in factors(figure.unit)
-    )
+    return any(abs(number * factor - figure.value) <= half for factor in factors(figure.unit))
 
 
 def blocks(text: str) -> Iterator[tuple[str, list[str]]]:
@@ -147,3 +177,68 @@ def blocks(text: str) -> Iterator[tuple[str, list[str]]]:
 def missing(text: str) -> list[Figure]:
     """The figures of a page that no result file has."""
     return [f for block, stems in blocks(text) for f in figures(block) if not is_in(f, stems)]
+
+
+# Figures that are bound to a place -----------------------------------------------------------
+def sentences(page: str, text: str) -> str:
+    """What is bound of a page: of those that are made from files, all but the tables."""
+    made = re.fullmatch(r"docs/results/\w+\.md", page) and not page.endswith("README.md")
+    return re.sub(r"^\|.*\n", "", text, flags=re.MULTILINE) if made else text
+
+
+def on_page(page: str) -> list[tuple[Figure, str, list[str]]]:
+    """The figures of a page, each with the text around it and the files for it."""
+    text = sentences(page, (HOME / page).read_text(encoding="utf-8"))
+    return [(f, block, stems) for block, stems in blocks(text) for f in figures(block)]
+
+
+def bound() -> dict[str, list[str]]:
+    """Page -> its figures in their order, each as ``figure = file: place``."""
+    return dict(tomllib.loads(BOUND.read_text(encoding="utf-8")))
+
+
+def is_at(figure: Figure, where: str) -> bool:
+    """Whether a place, ``file: place``, has a figure."""
+    stem, _, place = where.partition(": ")
+    values = numbers(stem) if stem.endswith(".py") else dict(places(stem)).get(place, frozenset())
+    return any(is_shown_as(figure, number) for number in values)
+
+
+def suggested(figure: Figure, block: str, stems: Iterable[str]) -> str:
+    """The place that has a figure and shares most words with the text around it."""
+    words = {*re.findall(r"[a-z]{3,}", block.lower())}
+    options = [
+        (len(words & {*re.findall(r"[a-z]{3,}", place.lower())}) - 5 * ("(name)" in place), where)
+        for stem in stems
+        for place, _ in ([("", None)] if stem.endswith(".py") else places(stem))
+        if is_at(figure, where := f"{stem}: {place}" if place else stem)
+    ]
+    return max(options, key=lambda option: option[0])[1] if options else "nowhere"
+
+
+def bind(pages: Iterable[str]) -> None:
+    """Write `BOUND` again for some pages; what was bound and still holds is kept."""
+    kept = bound() if BOUND.exists() else {}
+    for page in pages:
+        old, lines = list(kept.get(page, ())), []
+        for figure, block, stems in on_page(page):
+            same = [line for line in old if line.partition(" = ")[0] == figure.text]
+            held = [line for line in same if is_at(figure, line.partition(" = ")[2])]
+            line = held[0] if held else f"{figure.text} = {suggested(figure, block, stems)}"
+            if held:
+                old.remove(line)
+            else:
+                print(f"{page}: {line}    ({figure.around})")
+            lines.append(line)
+        kept[page] = lines
+    parts = [
+        f"{json.dumps(page)} = [\n"
+        + "".join(f"  {json.dumps(line, ensure_ascii=False)},\n" for line in lines)
+        + "]\n"
+        for page, lines in sorted(kept.items())
+    ]
+    BOUND.write_text("\n".join(parts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    bind(sys.argv[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typing import Any
 
 import build
 import docstrings
+import notebooks
 import pictures
 import pytest
 import results
@@ -134,3 +136,16 @@ def test_doctests_and_axes_are_markdown() -> None:
     text = docstrings.as_markdown("One.\n\n>>> 1 + 1\n2\n\nFlat [g][row] of `[a][b]`.")
     assert "```pycon\n>>> 1 + 1\n2\n```" in text
     assert r"[g]\[row] of `[a][b]`" in text
+
+
+def test_notebooks_are_made_from_their_pages() -> None:
+    """`make notebooks` runs them."""
+    made = notebooks.notebooks()
+    assert {*made} == {*notebooks.FOLDER.glob("*.ipynb")}
+    for path, text in made.items():
+        assert path.read_text(encoding="utf-8") == text, "run python docs/site/notebooks.py"
+        cells = json.loads(text)["cells"]
+        assert "pip install" in cells[1]["source"]
+        for cell in cells:
+            if cell["cell_type"] == "code" and not re.search("^[!%]", cell["source"], re.MULTILINE):
+                compile(cell["source"], path.name, "exec")

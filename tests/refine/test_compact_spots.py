@@ -17,13 +17,13 @@ from subgame.tree.files import read_tensors, write_tensors
 from subgame.tree.ranges.tree import Merge
 
 RANGES = ("AA,KT,QJ,TT", "AK,KK,QJ,JTs")
-MORE = {"deck": Deck("9TJQKA", "hs")}
+SMALL = Deck("9TJQKA", "hs")
 
 
 @lru_cache
 def solved(board: str, merge: Merge = "boards", iterations: int = 60) -> Endgame:
     """A spot of a small deck."""
-    game = sg.holdem.endgame(board, 4, 8, RANGES, "all: 1x / cap 2", **MORE)
+    game = sg.holdem.endgame(board, 4, 8, RANGES, "all: 1x / cap 2", deck=SMALL)
     tree = sg.compile(game, merge=merge)
     found = sg.solve(tree, "dcfr", iterations=iterations)
     return Endgame.of(found.strategy)
@@ -66,7 +66,7 @@ def test_solving_rivers_again_never_costs_more_than_its_tolerance(
     seed: int, tmp_path: Path
 ) -> None:
     """Theorem 1 of Burch et al. 2014, for strategies of every quality: random to solved."""
-    game = sg.holdem.endgame("Qs 9h Th Ks", 4, 8, RANGES, "all: 1x / cap 2", **MORE)
+    game = sg.holdem.endgame("Qs 9h Th Ks", 4, 8, RANGES, "all: 1x / cap 2", deck=SMALL)
     tree = sg.compile(game, merge=False)
     rough = (
         sg.Strategy.random(tree, seed)
@@ -132,7 +132,7 @@ def test_files_are_small_and_refused_when_damaged(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_left_out_is_refused(tmp_path: Path) -> None:
-    river = sg.holdem.endgame("Qs 9h Th Ks As", 4, 8, RANGES, "1x / cap 1", **MORE)
+    river = sg.holdem.endgame("Qs 9h Th Ks As", 4, 8, RANGES, "1x / cap 1", deck=SMALL)
     spot = Endgame.of(sg.solve(sg.compile(river), "dcfr", iterations=3).strategy)
     with pytest.raises(sg.SubgameError, match="has no betting on a later street"):
         save_compact(spot, tmp_path / "kept.safetensors")

@@ -401,6 +401,7 @@ def test_a_solve_that_its_time_ended_says_so(page: Page) -> None:
         pytest.param("/games", marks=pytest.mark.slow),
         pytest.param("/games/coin-toss", marks=pytest.mark.slow),
         pytest.param("/jobs", marks=pytest.mark.slow),
+        "/hands",
     ],
 )
 def test_pages_fit_a_phone(phone: tuple[Page, list[str]], path: str) -> None:

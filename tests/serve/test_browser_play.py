@@ -16,6 +16,14 @@ from playwright.sync_api import Page, expect
 
 from subgame.play import Always
 
+HAND = """
+variant = 'NT'
+antes = [0, 0]
+blinds_or_straddles = [1, 2]
+starting_stacks = [350, 350]
+actions = ['d dh p1 AsAh', 'd dh p2 ????', 'p2 cbr 50', 'p1 cc', 'd db QsJh2h', 'p1 cc', 'p2 cc',
+    'd db 8d', 'p1 cc', 'p2 cc', 'd db 3c', 'p1 cc', 'p2 cc']
+"""
 pytestmark = pytest.mark.skipif(FOUND is None, reason="Chromium is not installed")
 
 
@@ -135,4 +143,14 @@ def test_decisions_at_a_solved_spot_are_graded_and_drilled(page: Page) -> None:
     says(page, "of the pot lost by a decision")
     page.locator(".past-hands button").first.click()
     expect(page.get_by_role("region", name="Grades of")).to_have_count(2)
+    check(page)
+    page.goto("/play")
+    page.get_by_role("link", name="Hands that you played elsewhere").click()
+    page.get_by_label("or the text of one").fill(HAND)  # of the spot that was solved
+    page.get_by_role("button", name="Grade the hands").click()
+    says(page, "of 1 decision in 1 hand were right")
+    page.locator(".past-hands button").click()
+    expect(page.get_by_role("region", name="Grades of hand 1")).to_contain_text("check")
+    page.get_by_label("show").select_option("wrong")
+    expect(page.locator(".past-hands button").or_(page.get_by_text("No hand of"))).to_be_visible()
     check(page)

@@ -197,12 +197,3 @@ def test_a_helper_starts_with_the_first_of_our_kernels(
 def test_what_a_helper_runs_for_hold_em_runs_by_itself() -> None:
     """Its errors are not shown: what it does not compile, the command compiles after it."""
     subprocess.run([sys.executable, "-c", EVALUATION], check=True)
-
-
-def test_numba_is_loaded_without_linear_algebra_which_others_can_still_import() -> None:
-    script = (
-        "import sys\nfrom subgame.engines.numba.first_use import load_numba\nload_numba()\n"
-        "assert 'numba.np.arraymath' in sys.modules and 'scipy.linalg' not in sys.modules\n"
-        "import scipy.linalg\nassert scipy.linalg.norm([3.0, 4.0]) == 5.0"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True)

@@ -70,7 +70,13 @@ SECTIONS = {
 
 @dataclass(frozen=True)
 class BlueprintRecipe:
-    """A blueprint's game, buckets and training."""
+    """A blueprint's game, buckets and training.
+
+    >>> cards = {"ranks": "9TJQKA", "suits": "cd"}
+    >>> recipe = BlueprintRecipe("tiny", "all: 1x / cap 1", (None, 6, 6, 6), 600, **cards)
+    >>> recipe.game.deck.size
+    12
+    """
 
     name: str
     bets: str

@@ -41,7 +41,7 @@ def acpc_command(
     log: Path | None = opt(
         None, "FILE", "Write every hand that ends to FILE. Hands that FILE has are counted."
     ),
-    told: Agents,
+    agent_options: Agents,
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
@@ -73,7 +73,7 @@ def acpc_command(
     from subgame.play.scoring import seated_alone
 
     failure, stopped = None, ""
-    player, _ = seated_alone(rules, agent, told.options(), aivat)
+    player, _ = seated_alone(rules, agent, agent_options.options(), aivat)
     with closing(player), Meter(str(rules)) as meter:
 
         def progress(done: int) -> None:

@@ -69,7 +69,7 @@ def dealer_command(
     log: Path | None = opt(
         None,
         "FILE",
-        "Write every hand to FILE. A match whose FILE exists goes on from there. While it "
+        "Write every hand to FILE. If FILE exists, the match continues from it. While it "
         "runs, FILE.NAME keeps what the player NAME did in the current hand.",
     ),
     host: str = opt("127.0.0.1", "ADDRESS", "The address to listen at."),

@@ -173,8 +173,9 @@ def endgame_command(
 
     [bold]Locks[/]   'check, bet 50: KK = call 75%, fold 25%; 99-66 = fold 100%'
 
-    A lock is a line, hands written as a range, and the shares of their actions. The rest is solved
-    against it. In a line * stands for any card: 'c c / * bet 50: AA = call 100%'.
+    A lock is a line, hands written as a range, and the shares of their actions. Everything else
+    is solved with the lock in place. In a line * stands for any card:
+    'c c / * bet 50: AA = call 100%'.
 
     [bold]Examples[/]
 

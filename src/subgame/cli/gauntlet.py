@@ -37,7 +37,7 @@ def gauntlet_command(
         None, "FOLDER", "Keep a log of each opponent in FOLDER, and go on from those that exist."
     ),
     out: Path | None = opt(None, "FILE", "Write the result as FILE.json."),
-    told: Agents,
+    agent_options: Agents,
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
@@ -70,22 +70,26 @@ def gauntlet_command(
             deals,
             logs=logs,
             seed=seed,
-            options=told.options(),
+            options=agent_options.options(),
             progress=progress,
         )
-    found = _found(agent, contests, told, seed, f"--against {','.join(deals)} --scale {scale:g}")
-    failed = save_files((out, lambda path: path.write_text(_text(found), encoding="utf-8")))
-    emit(found) if json else _show(agent, contests)
+    report = _found(
+        agent, contests, agent_options, seed, f"--against {','.join(deals)} --scale {scale:g}"
+    )
+    failed = save_files((out, lambda path: path.write_text(_text(report), encoding="utf-8")))
+    emit(report) if json else _show(agent, contests)
     if failed is not None:
         raise failed
 
 
 def _found(
-    agent: str, contests: list[Contest], told: Agents, seed: int, asked: str
+    agent: str, contests: list[Contest], options: Agents, seed: int, asked: str
 ) -> dict[str, Any]:
     from subgame.papers.report import commit, machine
 
-    budget = f"--seconds {told.seconds:g} --iterations {told.iterations} --values {told.values}"
+    budget = (
+        f"--seconds {options.seconds:g} --iterations {options.iterations} --values {options.values}"
+    )
     return {
         "command": f"subgame gauntlet {agent} {asked} {budget} --seed {seed}",
         "commit": commit(),
@@ -98,10 +102,10 @@ def _found(
     }
 
 
-def _text(found: dict[str, Any]) -> str:
+def _text(report: dict[str, Any]) -> str:
     import json
 
-    return json.dumps(found, indent=2) + "\n"
+    return json.dumps(report, indent=2) + "\n"
 
 
 def _show(agent: str, contests: list[Contest]) -> None:

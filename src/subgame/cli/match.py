@@ -35,7 +35,7 @@ AGENT = (
     "technique."
 )
 AIVAT = (
-    "Also estimate the result by AIVAT, which takes much of the luck out of it. One agent's "
+    "Also estimate the result by AIVAT, which removes much of the luck. One agent's "
     "strategy must be known; the log keeps it for every hand."
 )
 
@@ -68,14 +68,16 @@ class Agents:
         "for hunl the one in the package, otherwise solved and kept in the cache",
     )
     seconds: float = opt(5.0, "S", "Time for each decision of an agent that solves while it plays.")
-    iterations: int = opt(500, "N", "The most iterations of each of its solves.")
+    iterations: int = opt(500, "N", "The most iterations of one solve of such an agent.")
     threshold: float = opt(
-        0.0, "P", "It takes no action below probability P; 1: only the most probable one."
+        0.0,
+        "P",
+        "Such an agent takes no action below probability P; with 1 only the most probable.",
     )
     values: str = opt(
         VALUES[0],
         "|".join(VALUES),
-        "How limited values the end of the flop in hunl.",
+        "How the agent limited computes values at the end of the flop in hunl.",
         callback=check_values,
     )
 
@@ -146,7 +148,7 @@ def match_command(
     hands: HandsOption = 1000,
     counted: Counted,
     log: Path | None = opt(
-        None, "FILE", "Write every hand to FILE. A match whose FILE exists goes on from there."
+        None, "FILE", "Write every hand to FILE. If FILE exists, the match continues from it."
     ),
     agent_options: Agents,
     workers: Workers,

@@ -28,7 +28,7 @@ def serve_command(
         str,
         option(
             "ADDRESS",
-            "The address to listen on. With another one than this, other machines can connect.",
+            "The address to listen on. With any other address, other machines can connect.",
         ),
     ] = "127.0.0.1",
     allow_host: Annotated[

@@ -30,9 +30,9 @@ def slumbot_command(
     prefix: str = opt("/slumbot/api", "PATH", "The path before new_hand and act."),
     aivat: bool = opt(False, None, AIVAT),
     log: Path | None = opt(
-        None, "FILE", "Write every hand to FILE. A run whose FILE exists goes on from there."
+        None, "FILE", "Write every hand to FILE. If FILE exists, the run continues from it."
     ),
-    told: Agents,
+    agent_options: Agents,
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
@@ -55,7 +55,7 @@ def slumbot_command(
     from subgame.play.protocols.slumbot import play_slumbot
     from subgame.play.scoring import seated_alone
 
-    player, scorer = seated_alone(rules, agent, told.options(), aivat)
+    player, scorer = seated_alone(rules, agent, agent_options.options(), aivat)
     with Meter(str(rules)) as meter:
         progress = meter.counting(f"Playing at {url}", "hands")
         result = play_slumbot(

@@ -11,9 +11,8 @@ import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from importlib import import_module
 from typing import NamedTuple
-
-import numpy as np
 
 NAMES = (
     "scipy_openblas_{}_num_threads64_",
@@ -33,8 +32,8 @@ class _Threads(NamedTuple):
 def _threads() -> _Threads | None:
     """OpenBLAS's own functions; None if NumPy was built with another library."""
     try:
-        library = ctypes.CDLL(np._core._multiarray_umath.__file__)  # type: ignore[attr-defined]
-    except (OSError, AttributeError):
+        library = ctypes.CDLL(import_module("numpy._core._multiarray_umath").__file__)
+    except (OSError, ImportError):
         return None
     for name in NAMES:
         try:

@@ -69,7 +69,12 @@ Factory = Callable[..., Game]
 
 
 class Row(NamedTuple):
-    """A line of the catalogue. A parameter without a default has `inspect.Parameter.empty`."""
+    """A line of the catalogue. A parameter without a default has `inspect.Parameter.empty`.
+
+    >>> row = next(row for row in catalogue() if row.name == "liars-dice")
+    >>> row.parameters["faces"]
+    6
+    """
 
     name: str
     summary: str
@@ -91,6 +96,11 @@ def register(name: str, factory: Factory | str, summary: str = "") -> None:
     """Make a game loadable by name; its parameters are the factory's keyword parameters.
 
     The factory can be given as ``"module:name"``, which is imported when the game is loaded.
+
+    >>> from subgame.games.kuhn import Kuhn
+    >>> register("my-kuhn", Kuhn, "Kuhn under another name")
+    >>> load("my-kuhn").name
+    'kuhn'
     """
     key = _canonical(name)
     if key in _registered:
@@ -99,7 +109,11 @@ def register(name: str, factory: Factory | str, summary: str = "") -> None:
 
 
 def names() -> list[str]:
-    """The names of all games, plugins included (without loading them)."""
+    """The names of all games, plugins included (without loading them).
+
+    >>> "kuhn" in names(), "hunl" in names()
+    (True, True)
+    """
     return sorted({*_registered, *_plugins()})
 
 
@@ -109,6 +123,9 @@ def load(name: str, **parameters: Any) -> Game:
     Parameters may also be part of the name: ``load("goofspiel(cards=3, order=random)")``. Games
     from elsewhere have names too: ``openspiel:leduc_poker``, ``my-game.efg`` and
     ``my_game.py:MyGame(cards=3)``.
+
+    >>> load("leduc").name, load("liars-dice", faces=4).name == load("liars-dice(faces=4)").name
+    ('leduc', True)
     """
     if not isinstance(name, str):
         raise SubgameError(f"The name of a game must be a string, not {type(name).__name__}.")
@@ -169,6 +186,9 @@ def catalogue() -> list[Row]:
     """Every game with a summary and its parameters, sorted by name.
 
     A plugin that cannot be loaded keeps its line; the summary then says what is wrong with it.
+
+    >>> next(row.summary for row in catalogue() if row.name == "kuhn")
+    'Three-card poker with one bet'
     """
     rows = []
     for name in names():
@@ -303,6 +323,7 @@ nlfh-large holdem.named:nlfh_large Large flop hold'em; Brown & Sandholm 2017, Ta
 nlth-no-limp holdem.named:nlth_no_limp Turn hold'em; Brown & Sandholm 2017, Table 5, sizes ours
 phantom-ttt dark_board:PhantomTicTacToe Tic-tac-toe in which nobody sees the opponent's stones
 random random_game:RandomGame A small random game, the same for the same seed
+rhode-island rhode_island:RhodeIsland Hold'em with one hidden card and two board cards
 rps rock_paper_scissors:RockPaperScissors Rock-paper-scissors in turn, the first move hidden
 rps-plus rock_paper_scissors:RockPaperScissorsPlus The same, Scissors count twice; Brown et al. 2018
 """.strip().splitlines():

@@ -13,28 +13,25 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from subgame.games.base import TERMINAL
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Rows = tuple[NDArray[Any], ...]
-    Numbers = NDArray[np.integer]
-    Floats = NDArray[np.float64]
+Rows = tuple[NDArray[Any], ...]
+Numbers = NDArray[np.integer]
+Floats = NDArray[np.float64]
 
 
 class Moves(NamedTuple):
-    """What can happen at a history: who acts, the actions or outcomes, chance's probabilities."""
+    """What can happen at a history: who acts, the actions or outcomes, their probabilities."""
 
     player: int
     names: tuple[str, ...] = ()
     probs: tuple[float, ...] = ()
 
 
-OVER = Moves(TERMINAL)
+OVER = Moves(-4)  # `TERMINAL`
 
 
 class GameArrays(ABC):
@@ -59,7 +56,7 @@ class GameArrays(ABC):
 
     @abstractmethod
     def child(self, rows: Rows, action: Numbers) -> Rows:
-        """The histories after the move of number `action` [k] in the list of each row."""
+        """The histories after move `action` [k] of each row's list; the rows may be changed."""
 
     @abstractmethod
     def returns(self, rows: Rows) -> Floats:

@@ -46,7 +46,13 @@ class Report:
 
 
 def check(game: Game, *, max_histories: int = 300_000) -> Report:
-    """Walk the whole game; raise `SubgameError` at the first rule it breaks."""
+    """Walk the whole game; raise `SubgameError` at the first rule it breaks.
+
+    >>> from subgame.games import load
+    >>> report = check(load("kuhn"))
+    >>> report.histories
+    58
+    """
     if game.num_players != 2:
         raise SubgameError(f"The game '{game}' has {game.num_players} players; it must have two.")
     suite = _Suite()
@@ -62,6 +68,11 @@ def check(game: Game, *, max_histories: int = 300_000) -> Report:
         # Reversed, so that the first sibling is walked first and named first.
         stack.extend(reversed(list(suite.children(node))))
     suite.check_blueprints(game)
+    arrays = game.arrays()
+    if arrays is not None:
+        from subgame.games.array_checks import check_arrays
+
+        check_arrays(game, arrays)
     owners = [node.view.player for node in suite.acting.values()]
     public = len(suite.public) if suite.silent is None else None
     infosets = (owners.count(0), owners.count(1))

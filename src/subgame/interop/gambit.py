@@ -59,7 +59,13 @@ class _Infoset:
 
 @dataclass(slots=True, eq=False, repr=False)
 class GambitState(State):
-    """A node of the file's tree; `label` is the name that the file gives it."""
+    """A node of the file's tree; `label` is the name that the file gives it.
+
+    >>> import subgame as sg
+    >>> state = loads(dumps(sg.games.load("coin-toss"))).new_initial_state()
+    >>> state.child(state.chance_outcomes()[0][0]).legal_actions()
+    ('Sell', 'Play')
+    """
 
     label: str
     _infoset: _Infoset | None
@@ -92,7 +98,13 @@ class GambitState(State):
 
 @dataclass(eq=False, repr=False)
 class GambitGame(Game):
-    """A game read from a file, with the `title`, `players` and `comment` of its prologue."""
+    """A game read from a file, with the `title`, `players` and `comment` of its prologue.
+
+    >>> import subgame as sg
+    >>> game = loads(dumps(sg.games.load("coin-toss")))
+    >>> game.title, game.players
+    ('coin-toss', ('Player 1', 'Player 2'))
+    """
 
     title: str
     players: tuple[str, ...]
@@ -143,7 +155,15 @@ def _linked(make: Callable[[GambitState | None], GambitState]) -> GambitState:
 
 
 def load(path: str | os.PathLike[str]) -> GambitGame:
-    """The game in a file; it is named after the file."""
+    """The game in a file; it is named after the file.
+
+    >>> import tempfile
+    >>> import subgame as sg
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(sg.games.load("rps"), f"{folder}/mine.efg")
+    ...     load(f"{folder}/mine.efg").name
+    'mine.efg'
+    """
     path = Path(path)
     check_regular(path, "a Gambit file (.efg)")
     try:
@@ -161,14 +181,28 @@ def load(path: str | os.PathLike[str]) -> GambitGame:
 
 
 def loads(text: str, name: str = "") -> GambitGame:
-    """The game in a text. `name` is the game's name, also in error messages."""
+    """The game in a text. `name` is the game's name, also in error messages.
+
+    >>> import subgame as sg
+    >>> game = loads(dumps(sg.games.load("kuhn")), "my-kuhn")
+    >>> game.name, round(sg.solve_lp(sg.compile(game)).value, 3)
+    ('my-kuhn', -0.056)
+    """
     reader = _Reader(text, name or "efg text")
     title, players, comment = reader.prologue()
     return GambitGame(title, players, comment, reader.tree(), name or title or "efg")
 
 
 def save(game: Game, path: str | os.PathLike[str]) -> None:
-    """Write the game to a file."""
+    """Write the game to a file.
+
+    >>> import tempfile
+    >>> import subgame as sg
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(sg.games.load("kuhn"), f"{folder}/kuhn.efg")
+    ...     load(f"{folder}/kuhn.efg").name
+    'kuhn.efg'
+    """
     text = dumps(game)
     with replacing(Path(path)) as new:
         new.write_text(text, encoding="utf-8", newline="\n")
@@ -180,6 +214,13 @@ def dumps(game: Game) -> str:
     The infosets are labelled with their `information_state`. All numbers are written as
     rationals, so payoffs come back to the last bit, and every node restates its lists, since
     not all programs accept that they are left out.
+
+    >>> import subgame as sg
+    >>> text = dumps(sg.games.load("coin-toss"))
+    >>> text[:5]
+    'EFG 2'
+    >>> round(sg.solve_lp(sg.compile(loads(text))).value, 3)
+    0.0
     """
     title, comment = str(game), ""
     players: Sequence[str] = [f"Player {seat + 1}" for seat in range(game.num_players)]

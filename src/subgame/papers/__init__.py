@@ -44,7 +44,12 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Reproduction:
-    """An experiment of a paper that can be run again."""
+    """An experiment of a paper that can be run again.
+
+    >>> from subgame.papers import KEYS
+    >>> "coin-toss" in KEYS
+    True
+    """
 
     key: str
     """Its name; the module of the same name has the experiment, `run`, and notes on it."""

@@ -27,7 +27,11 @@ Answer = TypeVar("Answer")
 
 
 class Event(NamedTuple):
-    """Something that both players see: an action of a player, or cards that chance deals."""
+    """Something that both players see: an action of a player, or cards that chance deals.
+
+    >>> Event(player=0, action="r300").action, Event(player=-1, action="Qs Jh 2h").player
+    ('r300', -1)
+    """
 
     player: int
     """0, 1 or `CHANCE`."""
@@ -42,7 +46,20 @@ class Policy(NamedTuple):
 
 
 class AgentError(SubgameError):
-    """An agent raised an exception, its `__cause__`; the message says which agent and where."""
+    """An agent raised an exception, its `__cause__`; the message says which agent and where.
+
+    >>> import subgame as sg
+    >>> from subgame.play import match
+    >>> class Broken(sg.Agent):
+    ...     name = "broken"
+    ...     def act(self, infoset, legal):
+    ...         raise ZeroDivisionError
+    >>> try:
+    ...     match("kuhn", [Broken(), "call"], hands=1)
+    ... except AgentError as error:
+    ...     print(type(error.__cause__).__name__)
+    ZeroDivisionError
+    """
 
 
 class Agent(ABC):

@@ -101,7 +101,16 @@ class ValueFunction(ABC):
 
 
 class SelfPlay(ValueFunction):
-    """The value function of a strategy that both players follow."""
+    """The value function of a strategy that both players follow.
+
+    >>> import subgame as sg
+    >>> from subgame.play import StrategyAgent, Uniform, play_hand
+    >>> game = sg.games.load("kuhn")
+    >>> strategy = sg.solve(sg.compile(game), iterations=10).strategy
+    >>> hand = play_hand(game, (StrategyAgent(strategy), Uniform()), number=0, seed=1)
+    >>> abs(Aivat(game, strategy, SelfPlay(strategy)).estimate(hand)) < 5
+    True
+    """
 
     whole = True
 
@@ -117,7 +126,16 @@ class SelfPlay(ValueFunction):
 
 
 class CheckDown(ValueFunction):
-    """The value function that takes both players to check and call to the end: needs no solving."""
+    """The value function that takes both players to check and call to the end: needs no solving.
+
+    >>> import subgame as sg
+    >>> from subgame.play import StrategyAgent, Uniform, play_hand
+    >>> game = sg.games.load("kuhn")
+    >>> strategy = sg.solve(sg.compile(game), iterations=10).strategy
+    >>> hand = play_hand(game, (StrategyAgent(strategy), Uniform()), number=0, seed=1)
+    >>> abs(Aivat(game, strategy, CheckDown()).estimate(hand)) < 5
+    True
+    """
 
     def here(self, reached: Reached, p: int) -> Callable[[int], float]:
         return partial(mean_payoff, reached, p)

@@ -72,8 +72,8 @@ def opponent(game: Game, agent: Agent, name: str, options: AgentOptions) -> Agen
         whole = whole_blueprint(game, options.blueprint)
         if whole is None:
             raise SubgameError(f"Single-valued search is for whole hold'em, not for {game}.")
-        told = {key: getattr(options, key) for key in ("iterations", "seconds", "threshold")}
-        made: Agent = HoldemAgent(game, whole, limited=BOTH, choices=1, **told)  # type: ignore[arg-type]
+        limits = {key: getattr(options, key) for key in ("iterations", "seconds", "threshold")}
+        made: Agent = HoldemAgent(game, whole, limited=BOTH, choices=1, **limits)  # type: ignore[arg-type]
         made.name = name
         return made
     return stranger(game, name, options.blueprint) or named_agents(game, (agent, name), options)[1]
@@ -113,13 +113,13 @@ def gauntlet(
 
     With a folder for `logs` each opponent has a log there, and what it has is not played again.
     """
-    told, contests = options or AgentOptions(), list[Contest]()
-    player = named_agents(game, (agent, "uniform"), told)[0]
+    chosen, contests = options or AgentOptions(), list[Contest]()
+    player = named_agents(game, (agent, "uniform"), chosen)[0]
     if logs is not None:
         logs.mkdir(parents=True, exist_ok=True)
     for name, count in deals.items():
         log = None if logs is None else logs / f"{name.replace(':', '-').replace('/', '-')}.jsonl"
-        against = opponent(game, player, name, told)
+        against = opponent(game, player, name, chosen)
 
         def counting(done: int, all_: int, name: str = name) -> None:
             if progress is not None:
@@ -134,7 +134,7 @@ def gauntlet(
             log=log,
             aivat=True,
             progress=counting,
-            options=told,
+            options=chosen,
         )
         contests.append(Contest(name, count, result))
     return contests

@@ -24,7 +24,14 @@ MASK = (1 << 64) - 1
 
 @dataclass(frozen=True)
 class Hand:
-    """A hand that was played: everything needed to replay it."""
+    """A hand that was played: everything needed to replay it.
+
+    >>> import subgame as sg
+    >>> from subgame.play.agent import Always
+    >>> hand = play_hand(sg.games.load("kuhn"), (Always("call"), Always("call")), number=0, seed=1)
+    >>> [action for player, action in hand.moves if player >= 0], abs(hand.won)
+    (['p', 'p'], 1.0)
+    """
 
     number: int
     seats: tuple[int, int]

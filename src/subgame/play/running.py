@@ -40,7 +40,12 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class MatchResult:
-    """The result of a match, from the first agent's point of view."""
+    """The result of a match, from the first agent's point of view.
+
+    >>> result = match("kuhn", ["call", "fold"], hands=10, seed=1)
+    >>> result.hands, result.unit
+    (10, 'chips')
+    """
 
     game: str
     agents: tuple[str, str]
@@ -213,7 +218,7 @@ def match(
         names = (table.agents[0].name, table.agents[1].name)
         book = None
         if log is not None:
-            head: dict[str, Any] = {"game": str(table.game), "agents": list(names)}
+            head: dict[str, object] = {"game": str(table.game), "agents": list(names)}
             head |= {"seed": seed, "duplicate": duplicate}
             book = stack.enter_context(closing(match_log(log, head)))
         played = _played(task, table, hands, book, executor, progress)

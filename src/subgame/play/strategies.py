@@ -92,6 +92,14 @@ class Translated(Agent):
     Ganzfried & Sandholm 2013, and `subgame.refine.verbs.translate`: the agent follows a hand of
     the smaller game. It takes the opponent's bet for one that the smaller game knows, drawn by the
     mapping, and makes its own bets in the same fraction of the real pot.
+
+    >>> import subgame as sg
+    >>> small, large = (sg.games.load("no-limit-kuhn", bets=bets) for bets in ("fcpa", "all"))
+    >>> solved = sg.solve(sg.compile(small), iterations=10).strategy
+    >>> agent = Translated(solved, small, large)
+    >>> from subgame.play import match
+    >>> match(large, [agent, "uniform"], hands=20, seed=1).hands
+    20
     """
 
     def __init__(

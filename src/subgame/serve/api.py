@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from subgame import __version__
 from subgame.errors import FieldError, SubgameError, printable
 from subgame.serve.api_games import games_router
+from subgame.serve.api_histories import histories_router
 from subgame.serve.api_jobs import jobs_router
 from subgame.serve.api_play import play_router
 from subgame.serve.api_reports import reports_router
@@ -55,7 +56,14 @@ def build(state: Any) -> App:
     )
     app.state = state
     app.include_router(live_router, prefix="/api")
-    for router in (games_router, jobs_router, reports_router, solutions_router, play_router):
+    for router in (
+        games_router,
+        jobs_router,
+        reports_router,
+        solutions_router,
+        play_router,
+        histories_router,
+    ):
         app.include_router(router, prefix="/api", dependencies=[Depends(ready)])
 
     @app.get("/api/health", tags=["server"])

@@ -22,6 +22,7 @@ from subgame.serve.spots import (
     SCHEDULES,
     Model,
     Spot,
+    imported,
     quote,
     range_view,
 )
@@ -80,6 +81,12 @@ class Quote(Model):
     schedule: str = "hs-dcfr"
 
 
+class SetUp(Model):
+    """The text of a file of another solver."""
+
+    text: str = Field(max_length=400_000)
+
+
 class Text(Model):
     """The text of a range."""
 
@@ -132,6 +139,15 @@ async def quoted(request: Request, spot: Spot, schedule: str) -> dict[str, objec
         if await request.is_disconnected():
             gone.set()
     return counting.result()
+
+
+@jobs_router.post("/spots/import")
+def import_spot(body: SetUp) -> dict[str, Any]:
+    """The set-up in a file of PioSOLVER, TexasSolver, postflop-solver or wasm-postflop."""
+    try:
+        return imported(body.text)
+    except SubgameError as error:
+        raise FieldError({"text": error.sentence}) from None
 
 
 @jobs_router.post("/ranges/parse")

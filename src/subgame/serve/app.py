@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 STATIC = Path(__file__).parent / "static"
 MAP = re.compile(r'<script type="importmap">(.*?)</script>', re.DOTALL)
-PAGES = ("games", "solve", "play", "jobs", "reference")
+PAGES = ("games", "solve", "play", "hands", "jobs", "reference")
 FILES = {
     **{f"/static/{path.relative_to(STATIC).as_posix()}": path for path in STATIC.rglob("*.*")},
     "/favicon.ico": STATIC / "icon.svg",

@@ -60,7 +60,10 @@ def _grade(solved: Endgame, line: str, hand: str, action: str) -> Grade:
 
     here = solved.decision(line)
     held = {hand[:2], hand[2:]}
-    k = next(i for i, name in enumerate(here.hand_names) if {name[:2], name[2:]} == held)
+    names = [{name[:2], name[2:]} for name in here.hand_names]
+    if held not in names:
+        raise LookupError(f"Nobody holds {hand} here.")
+    k = names.index(held)
     values = here.action_ev[k].tolist()
     known = all(map(math.isfinite, values)) and action in here.actions
     best = max(range(len(values)), key=lambda j: values[j]) if known else None

@@ -128,6 +128,12 @@ def _decision(decision: Decision, values: bool) -> dict[str, object]:
         "probs": _numbers(decision.probs[held]),
     }
     if values:
+        blockers = decision.blockers()
+        view["blockers"] = {
+            "cards": blockers.column("card"),
+            "removed": [_number(share) for share in blockers.column("removed")],
+            "often": [[_number(row[name]) for name in decision.names] for row in blockers],
+        }
         other = decision.range_table(1 - decision.player)
         names = {"weight": "reach", "chance": "chance", "ev": "hand_ev", "equity": "hand_equity"}
         view["values"] = {

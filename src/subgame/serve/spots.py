@@ -207,6 +207,52 @@ def chosen_flops(text: str) -> list[Flop]:
         raise FieldError({"flops": error.sentence}) from None
 
 
+# Set-ups of other solvers ----------------------------------------------------------------------
+def imported(text: str) -> dict[str, Any]:
+    """The set-up in a file of another solver, as the page has it, and what it could not take over.
+
+    The readers are those of ``subgame endgame --import``.
+    """
+    from subgame.games.holdem.imports import read_spot
+
+    made = read_spot(text, "The file")
+    said, left = made.said, list(made.left_out)
+    spot: dict[str, Any] = {key: said[key] for key in ("board", "oop", "ip") if key in said}
+    for key in ("pot", "rake", "rake_cap"):
+        spot |= {key: float(said[key])} if key in said else {}
+    if "stack" in said:
+        spot["stacks"] = (float(said["stack"]), float(said["stack"]))
+    spot |= _sizes_of(said.get("bets", ""), left)
+    missing = [key for key in ("board", "pot", "stack") if key not in said]
+    left += [f"The file does not give the {key}." for key in missing]
+    whole = Spot(**({"board": ""} | spot))
+    return {"program": made.program, "spot": whole.model_dump(), "left_out": left}
+
+
+def _sizes_of(bets: str, left: list[str]) -> dict[str, Any]:
+    """The fields of `Spot` for a text of sizes; what they cannot hold is told to `left`."""
+    result: dict[str, Any] = {"streets": {}, "ip_streets": {}, "added": [], "removed": []}
+    options = {"all-in": "all_in", "force-all-in": "force_all_in", "add-all-in": "add_all_in"}
+    for clause in filter(None, (part.strip() for part in bets.split(";"))):
+        head, colon, sizes = clause.partition(":")
+        seat, _, street = head.partition(" ")
+        word, _, value = clause.partition(" ")
+        if colon and street:
+            parts = dict(zip(("bets", "donks", "raises"), ("", "", ""), strict=True))
+            for part in (each.strip() for each in sizes.split("/")):
+                kind, _, rest = part.partition(" ")
+                name = {"donk": "donks", "raise": "raises"}.get(kind, "bets")
+                parts[name] = part if name == "bets" else rest
+            result["streets" if seat == "oop" else "ip_streets"][street] = parts
+        elif word in options:
+            result[options[word]] = float(value)
+        elif word in ("add", "remove"):
+            result["added" if word == "add" else "removed"].append(value)
+        elif not colon:
+            left.append(f"The page has no field for '{clause}'.")
+    return result
+
+
 # Ranges --------------------------------------------------------------------------------------
 def range_view(text: str) -> dict[str, Any]:
     """A range as the editor shows it: a weight by class of hands, its text and its size."""

@@ -157,7 +157,14 @@ class HeadToHead(NamedTuple):
 
 
 def head_to_head(tree: PublicTree, strategy: Strategy, opponent: Strategy) -> HeadToHead:
-    """What `strategy` wins from `opponent` in each seat and on average."""
+    """What `strategy` wins from `opponent` in each seat and on average.
+
+    >>> import subgame as sg
+    >>> tree = sg.compile(sg.games.load("kuhn"))
+    >>> solved = sg.solve_lp(tree).strategy
+    >>> head_to_head(tree, solved, sg.Strategy.uniform(tree)).mean > 0
+    True
+    """
     if not tree.zero_sum:
         raise SubgameError(
             f"{tree.game_name} is not zero-sum, so what one strategy wins is not what the other "

@@ -38,7 +38,11 @@ class Progressing(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop (by default after 1,000 iterations) and when to measure."""
+    """When to stop (by default after 1,000 iterations) and when to measure.
+
+    >>> Limits(iterations=100).iterations, Limits().iterations
+    (100, 1000)
+    """
 
     iterations: int | None = None
     seconds: float | None = None

@@ -247,6 +247,23 @@ class Decision:
             for hand in np.flatnonzero(self.ranges[p] > 0).tolist()
         )
 
+    def blockers(self) -> Table:
+        """One row per card: how often each action is taken if the opponent holds the card.
+
+        The opponent's card takes the hands that have it out of the acting player's range.
+        """
+        deck, rows = self.tree.holdem.deck, Table()
+        for card in range(deck.size):
+            if card in (*self.board, *self.tree.holdem.dead):
+                continue
+            left = self.chance * deck.compatible((card,))[self.hands]
+            total = left.sum()
+            often = left @ self.probs / total if total > 0 else np.full(len(self.names), np.nan)
+            shares = dict(zip(self.names, often.tolist(), strict=True))
+            removed = 1 - float(total) / (float(self.chance.sum()) or 1.0)
+            rows.append({"card": deck.card_name(card), "removed": removed, **shares})
+        return rows
+
     def _row(self, at: Ints, values: bool) -> dict[str, object]:
         """The row of some hands, as means weighted by how likely they are."""
         likely = self.chance[at] if self.chance[at].sum() > 0 else self.reach[at]

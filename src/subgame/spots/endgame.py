@@ -341,6 +341,15 @@ def save(
     of the solver, from which it is solved further; it is then three times as large. With `half`
     probabilities are stored in 16 bits. Boards and hands that are merged by suit symmetry are
     stored once.
+
+    >>> import tempfile
+    >>> import subgame as sg
+    >>> game = sg.holdem.endgame("QsJh2h8d3c", 100, 200, ("AA,KQ", "QQ,AK"), "1x")
+    >>> strategy = sg.solve(sg.compile(game), "dcfr", iterations=20).strategy
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(strategy, f"{folder}/spot.safetensors")
+    ...     load(f"{folder}/spot.safetensors").tree.game_name == strategy.tree.game_name
+    True
     """
     tree = range_tree(strategy.tree)
     kind = np.float16 if half else np.float32
@@ -365,7 +374,17 @@ def about(tree: RangeTree) -> dict[str, str]:
 
 
 def load(path: str | Path, *, memory_limit: str | float | None = "8GiB") -> Strategy:
-    """Load a strategy that `save` wrote; its tree is compiled again."""
+    """Load a strategy that `save` wrote; its tree is compiled again.
+
+    >>> import tempfile
+    >>> import subgame as sg
+    >>> game = sg.holdem.endgame("QsJh2h8d3c", 100, 200, ("AA,KQ", "QQ,AK"), "1x")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = f"{folder}/spot.safetensors"
+    ...     save(sg.solve(sg.compile(game), "dcfr", iterations=20).strategy, path)
+    ...     round(sum(Endgame.of(load(path)).ev))
+    100
+    """
     if read_tensors(path, SAVED)[0].get("format") == COMPACT:
         raise SubgameError(
             f"{path} has no last street, which is solved again where it is looked at. This needs a "

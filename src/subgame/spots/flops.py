@@ -29,7 +29,11 @@ STRAIGHT = 4
 
 
 class Flop(NamedTuple):
-    """A flop, and how many of the 22,100 flops it stands for."""
+    """A flop, and how many of the 22,100 flops it stands for.
+
+    >>> flops(25)[0].name, len(flops("all"))
+    ('Ah7d3c', 1755)
+    """
 
     name: str
     weight: float = 1.0

@@ -83,6 +83,9 @@ def push_fold(
     """The equilibrium for a stack in big blinds; `ante` is what each player adds to the pot.
 
     CFR+ runs until a best response gains at most `target` big blinds.
+
+    >>> push_fold(10, target=0.01).stack
+    10
     """
     if not 0 < stack <= DEEPEST:
         said = f"must be a number of big blinds above 0 and at most {DEEPEST:,}, not {stack}."

@@ -229,7 +229,11 @@ def quote(
 
 
 def weighted_mean(rows: Iterable[dict[str, Any]]) -> dict[str, float]:
-    """The mean of every column of numbers, weighted by the flops' weights."""
+    """The mean of every column of numbers, weighted by the flops' weights.
+
+    >>> weighted_mean([{"weight": 3, "ev": 1.0}, {"weight": 1, "ev": 5.0}])
+    {'ev': 2.0}
+    """
     table = Table(rows)
     total = sum(table.column("weight"))
     skipped = ("weight", "seconds", "iterations")

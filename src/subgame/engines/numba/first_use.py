@@ -13,7 +13,7 @@ import os
 import stat
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import subprocess
@@ -87,19 +87,3 @@ def private_folder(*, make: bool = True) -> Path | None:
         return folder
     except OSError:
         return None
-
-
-def load_numba() -> None:
-    """Import Numba without SciPy's linear algebra, which our kernels do not use.
-
-    It would take a fifth of a second. For programs of our own only: kernels of others in the same
-    process could not call ``np.dot``.
-    """
-    if "numba" in sys.modules or "scipy.linalg" in sys.modules:
-        return
-    modules: dict[str, Any] = sys.modules
-    modules["scipy.linalg"] = None  # an import of it fails, which Numba allows for
-    try:
-        import numba.np.arraymath  # noqa: F401
-    finally:
-        del modules["scipy.linalg"]

@@ -17,6 +17,10 @@ def count_nodes(game: Holdem) -> int:
 
     Boards that differ only in the names of the suits are one where the ranges allow it. This is
     how postflop-solver counts; after an all-in every later street has its chance nodes too.
+
+    >>> import subgame as sg
+    >>> count_nodes(sg.holdem.endgame("Qs Jh 2h 8d 3c", 100, 100, ("AA,KQ", "QQ,AK"), "a"))
+    9
     """
     per_board: Counter[int] = Counter()
     stack = [game.start()]

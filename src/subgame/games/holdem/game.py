@@ -56,6 +56,11 @@ class Holdem(Frozen, Game):
     """Hold'em from a betting state on, with the board dealt so far and a range for each player.
 
     Hands that the board blocks are removed from the ranges. Weights matter up to a factor.
+
+    >>> import subgame as sg
+    >>> river = sg.holdem.endgame("Qs Jh 2h 8d 3c", 100, 200, ("AA,KQ", "QQ,AK"), "1x")
+    >>> river.actions(river.start())
+    ('c', 'r100')
     """
 
     rules: NoLimit

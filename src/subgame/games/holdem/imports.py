@@ -84,7 +84,14 @@ def read_file(path: str | PathLike[str]) -> Imported:
 
 
 def read_spot(text: str, name: str = "the text") -> Imported:
-    """The spot of a text in the format of another solver; `name` is for errors."""
+    """The spot of a text in the format of another solver; `name` is for errors.
+
+    >>> commands = "set_pot 60", "set_effective_stack 200", "set_board Qs,Jh,2h,8d,3c"
+    >>> ranges = "set_range_ip QQ,AK", "set_range_oop AA,KQ"
+    >>> spot = read_spot("\\n".join([*commands, *ranges, "set_bet_sizes oop,river,bet,50"]))
+    >>> spot.game().rules.pot, spot.left_out
+    (60, [])
+    """
     if text.lstrip()[:1] in ("{", "["):
         return _Json(name).read(text)
     if re.search(r"^\s*#[\w.]+#", text, re.MULTILINE) and not re.search(
@@ -197,13 +204,11 @@ class _Json(_Reader):
         if not isinstance(document, dict):
             raise self.fail("the JSON", document, "an object with settings")
         inner = document.get("value", document)
-        settings: dict[str, Any] = inner if isinstance(inner, dict) else document
+        fields: dict[str, Any] = inner if isinstance(inner, dict) else document
         for part in ("card_config", "tree_config"):
-            if isinstance(settings.get(part), dict):
-                settings = settings | settings[part]
-        snake = any(
-            key in settings for key in ("starting_pot", "effective_stack", "flop_bet_sizes")
-        )
+            if isinstance(fields.get(part), dict):
+                fields = fields | fields[part]
+        snake = any(key in fields for key in ("starting_pot", "effective_stack", "flop_bet_sizes"))
         made = Imported("postflop-solver" if snake else "wasm-postflop")
         pot, stack = (
             ("starting_pot", "effective_stack")
@@ -214,53 +219,51 @@ class _Json(_Reader):
             )
         )
         for key, name in ((pot, "pot"), (stack, "stack")):
-            if key not in settings:
-                raise SubgameError(
-                    f"{self.name} has no {key}, so it is not the settings of a spot."
-                )
-            made.said[name] = self.number(key, settings[key])
-        self._cards(settings, made)
-        options = self._snake(settings, made) if snake else self._camel(settings, made)
-        made.said["bets"] = self.bets(options, self._lines(settings))
+            if key not in fields:
+                raise SubgameError(f"{self.name} has no {key}, so it is not the fields of a spot.")
+            made.said[name] = self.number(key, fields[key])
+        self._cards(fields, made)
+        options = self._snake(fields, made) if snake else self._camel(fields, made)
+        made.said["bets"] = self.bets(options, self._lines(fields))
         return made
 
-    def _cards(self, settings: Mapping[str, Any], made: Imported) -> None:
-        board = settings.get("board")
+    def _cards(self, fields: Mapping[str, Any], made: Imported) -> None:
+        board = fields.get("board")
         if board is None:
-            parts = [settings.get(street) for street in ("flop", "turn", "river")]
+            parts = [fields.get(street) for street in ("flop", "turn", "river")]
             board = [part for part in parts if part not in (None, "", "NOT_DEALT", 255)]
         cards = board if isinstance(board, list) else [board]
         if cards and all(isinstance(c, int) and 0 <= c < DECK.size for c in cards):
             cards = [DECK.card_name(card) for card in cards]
         if cards:
             made.said["board"] = self.board_text("the board", " ".join(map(str, cards)))
-        both = settings.get("range") or settings.get("ranges") or (None, None)
+        both = fields.get("range") or fields.get("ranges") or (None, None)
         if not isinstance(both, list | tuple) or len(both) != 2:
             raise self.fail("range", both, "two ranges, out of position first")
         for seat, listed in zip(SEATS, both, strict=True):
-            text = settings.get(f"{seat}_range", settings.get(f"{seat}Range", listed))
+            text = fields.get(f"{seat}_range", fields.get(f"{seat}Range", listed))
             if text is not None:
                 made.said[seat] = self.range_text(f"the range of {seat}", text)
 
-    def _camel(self, settings: Mapping[str, object], made: Imported) -> dict[str, str]:
-        donk = bool(settings.get("donkOption"))
+    def _camel(self, fields: Mapping[str, object], made: Imported) -> dict[str, str]:
+        donk = bool(fields.get("donkOption"))
         for seat in SEATS:
             for street in _JSON_STREETS:
                 for kind in ("Bet", "Raise"):
                     key = f"{seat}{street}{kind}"
-                    sizes = self.size_list(key, settings.get(key), raises=kind == "Raise")
+                    sizes = self.size_list(key, fields.get(key), raises=kind == "Raise")
                     self.sizes[seat, street.lower(), kind.lower()] = sizes
         for street in _JSON_STREETS[1:] if donk else ():
             key = f"oop{street}Donk"
             self.sizes["oop", street.lower(), "donk"] = self.size_list(
-                key, settings.get(key), raises=False
+                key, fields.get(key), raises=False
             )
-        self._rake(made, settings.get("rakePercent", 0), 100, settings.get("rakeCap", 0))
-        return self._thresholds(settings, "AllIn", 100)
+        self._rake(made, fields.get("rakePercent", 0), 100, fields.get("rakeCap", 0))
+        return self._thresholds(fields, "AllIn", 100)
 
-    def _snake(self, settings: Mapping[str, object], made: Imported) -> dict[str, str]:
+    def _snake(self, fields: Mapping[str, object], made: Imported) -> dict[str, str]:
         for street in STREETS[1:]:
-            both = settings.get(f"{street}_bet_sizes")
+            both = fields.get(f"{street}_bet_sizes")
             if both is None:
                 continue
             if not isinstance(both, list | tuple) or len(both) != 2:
@@ -274,26 +277,22 @@ class _Json(_Reader):
                     key = f"{street}_bet_sizes, {seat} {kind}"
                     texts = self.size_list(key, sizes, raises=kind == "raise")
                     self.sizes[seat, street, kind] = texts
-            donk = settings.get(f"{street}_donk_sizes")
+            donk = fields.get(f"{street}_donk_sizes")
             if donk is not None:
                 donk = donk.get("donk") if isinstance(donk, dict) else donk
                 texts = self.size_list(f"{street}_donk_sizes", donk, raises=False)
                 self.sizes["oop", street, "donk"] = texts
-        self._rake(made, settings.get("rake_rate", 0), 1, settings.get("rake_cap", 0))
-        plain = {
-            re.sub("_(.)", lambda m: m[1].upper(), key): value for key, value in settings.items()
-        }
+        self._rake(made, fields.get("rake_rate", 0), 1, fields.get("rake_cap", 0))
+        plain = {re.sub("_(.)", lambda m: m[1].upper(), key): item for key, item in fields.items()}
         return self._thresholds(plain, "Allin", 1)
 
-    def _thresholds(
-        self, settings: Mapping[str, object], all_in: str, per: float
-    ) -> dict[str, str]:
+    def _thresholds(self, fields: Mapping[str, object], all_in: str, per: float) -> dict[str, str]:
         named = {
             "force-all-in": f"force{all_in}Threshold",
             "add-all-in": f"add{all_in}Threshold",
             "merge": "mergingThreshold",
         }
-        return {name: self.share(key, settings.get(key, 0), per) for name, key in named.items()}
+        return {name: self.share(key, fields.get(key, 0), per) for name, key in named.items()}
 
     def _rake(self, made: Imported, rate: object, per: float, cap: object) -> None:
         share = self.share("the rake", rate, per)
@@ -302,10 +301,10 @@ class _Json(_Reader):
             if float(self.number("the rake cap", cap)):
                 made.said["rake_cap"] = str(cap)
 
-    def _lines(self, settings: Mapping[str, object]) -> Iterator[str]:
+    def _lines(self, fields: Mapping[str, object]) -> Iterator[str]:
         """``X>B50>R150|X`` as wasm-postflop writes lines; amounts are totals on the street."""
         for key, verb in (("addedLines", "add"), ("removedLines", "remove")):
-            for line in filter(None, re.split(r"[,\s]+", str(settings.get(key) or ""))):
+            for line in filter(None, re.split(r"[,\s]+", str(fields.get(key) or ""))):
                 if not re.fullmatch(r"([FXC]|[BRA]\d+)([>|]([FXC]|[BRA]\d+))*", line):
                     raise self.fail(key, line, "lines such as X>B50>R150")
                 moves = re.sub("[BRA]", "r", line.replace("X", "c").replace("C", "c"))

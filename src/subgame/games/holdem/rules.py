@@ -43,7 +43,12 @@ def _chips(text: str) -> Chips:
 
 @dataclass(frozen=True, slots=True)
 class NoLimit:
-    """How a hand starts: before the flop with blinds, or later with a pot already in the middle."""
+    """How a hand starts: before the flop with blinds, or later with a pot already in the middle.
+
+    >>> start = NoLimit(stacks=(1000, 1000), blinds=(5, 10)).start()
+    >>> start.player, start.pot, start.play("r30").to_call
+    (1, 15, 20)
+    """
 
     stacks: tuple[Chips, Chips] = (20000, 20000)  # of player 0 and 1, behind, before blinds
     blinds: tuple[Chips, Chips] = (50, 100)  # the small and the big one

@@ -112,7 +112,12 @@ def hunl(
     ranks: str = RANKS,
     suits: str = SUITS,
 ) -> Holdem:
-    """Heads-up no-limit Texas hold'em from the first blind (Brown & Sandholm 2017, App. G)."""
+    """Heads-up no-limit Texas hold'em from the first blind (Brown & Sandholm 2017, App. G).
+
+    >>> game = hunl()
+    >>> game.actions(game.start())
+    ('f', 'c', 'r200', 'r300', 'r20000')
+    """
     return _whole_game("hunl", "river", stack, (small_blind, big_blind), bets, Deck(ranks, suits))
 
 
@@ -124,7 +129,13 @@ def nlfh(
     ranks: str = RANKS,
     suits: str = SUITS,
 ) -> Holdem:
-    """No-limit flop hold'em: it ends after the flop's betting (Brown & Sandholm 2017, App. G)."""
+    """No-limit flop hold'em: it ends after the flop's betting (Brown & Sandholm 2017, App. G).
+
+    >>> import subgame as sg
+    >>> tree = sg.compile(nlfh(ranks="JQKA", suits="hs"))  # eight cards
+    >>> sg.solve(tree, "dcfr", iterations=2).iterations
+    2
+    """
     return _whole_game("nlfh", "flop", stack, (small_blind, big_blind), bets, Deck(ranks, suits))
 
 
@@ -140,6 +151,10 @@ def nlth(
 
     The paper does not state its tree, only that it takes 35 GB in double precision; the default is
     the nearest simple one, 32 GB.
+
+    >>> game = nlth(ranks="TJQKA", suits="hs")  # ten cards
+    >>> game.actions(game.start())
+    ('f', 'c', 'r300')
     """
     return _whole_game("nlth", "turn", stack, (small_blind, big_blind), bets, Deck(ranks, suits))
 

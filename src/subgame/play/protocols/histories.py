@@ -357,7 +357,16 @@ def estimated(
 
 
 def read_history(path: str | Path, game: Holdem | None = None) -> History:
-    """The hands of a file: .jsonl of a match, .phh or .phhs, .log of the ACPC's dealer."""
+    """The hands of a file: .jsonl of a match, .phh or .phhs, .log of the ACPC's dealer.
+
+    >>> import tempfile
+    >>> from subgame.play import match
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     log = f"{folder}/match.jsonl"
+    ...     result = match("hunl", ["call", "fold"], hands=4, seed=1, log=log)
+    ...     len(read_history(log).hands)
+    4
+    """
     kind = Path(path).suffix
     if kind == ".jsonl":
         head, records = read_log(path)

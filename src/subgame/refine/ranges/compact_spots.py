@@ -217,7 +217,7 @@ def _rows(tree: RangeTree, strategy: Strategy, streets: int) -> tuple[NDArray[An
     made: tuple[list[NDArray[Any]], list[NDArray[Any]]] = ([], [])
     for s in range(streets):
         first, last = tree.units.first[s : s + 2]
-        reach = both(lambda p, s=s: entries(tree, p, strategy.probs[p], s))
+        reach = [entries(tree, p, strategy.probs[p], s) for p in (0, 1)]
         for u in range(first, last):
             whole = u == 0
             below = None if whole else tree_below(tree, u)

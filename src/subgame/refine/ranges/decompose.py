@@ -50,8 +50,9 @@ class RangeCompact(Compact):
 
     __repr__ = brief
 
-    values: tuple[Floats, Floats]
-    """Per player [way out, board, hand]: counterfactual values, unnormalised."""
+    values: tuple[Any, Any]
+    """Per player [way out, board, hand]: counterfactual values, unnormalised. An array, or what can
+    be made one and has the hands of a way out and a board, `compact_spots.Packed`."""
     tree: RangeTree = field(kw_only=True)
     """The whole game, with every hand for itself."""
     street: int = field(default=1, kw_only=True)

@@ -42,7 +42,13 @@ is drawn."""
 
 @dataclass(frozen=True, eq=False)
 class ReachedRanges(Reached):
-    """A public state of hold'em. An infoset is a hand of the deck, by its index."""
+    """A public state of hold'em. An infoset is a hand of the deck, by its index.
+
+    >>> import subgame as sg
+    >>> start = ReachedRanges.start(sg.holdem.hunl())
+    >>> start.player, start.after("c").after("c").after("QsJh2h").actions[0]
+    (1, 'c')
+    """
 
     game: Holdem
     board: tuple[int, ...]

@@ -74,7 +74,15 @@ class Leaf:
 
 
 def exact(leaf: Leaf) -> LeafValues:
-    """The exact values, by going through everything below once."""
+    """The exact values, by going through everything below once.
+
+    >>> import subgame as sg
+    >>> tree = sg.compile(sg.games.load("leduc-ranks"))
+    >>> blueprint = sg.solve(tree, iterations=10).strategy
+    >>> limited = sg.depth_limited(tree, blueprint, at="after round 1", values=exact)
+    >>> len(sg.solve_limited(limited, iterations=10).strategy) > 0
+    True
+    """
     h, located = leaf.histories, leaf.subgame.tree.located
     ends = np.flatnonzero(h.player == TERMINAL)
     top = np.cumsum(h.parent < 0)[ends] - 1  # depth first: what lies below a top follows it

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import cast
 
-from subgame.errors import ArgumentError
+from subgame.errors import ArgumentError, SubgameError
 from subgame.refine.ranges.subgames import cut_range_tree
 from subgame.refine.sequence.knowledge import cut_by_knowledge
 from subgame.refine.sequence.subgames import cut_sequence_tree
@@ -55,6 +55,17 @@ def subgames_at(tree: PublicTree, at: At | Sequence[Subgame]) -> list[Subgame]:
     if isinstance(at, Sequence) and at and all(isinstance(place, Subgame) for place in at):
         return cut_already(tree, [place for place in at if isinstance(place, Subgame)])
     return cut(tree, cast(At, at))
+
+
+def subgames_of(
+    tree: PublicTree, at: At | Sequence[Subgame], player: int | None
+) -> list[tuple[Subgame, int]]:
+    """Each subgame at a frontier with each player, or the one asked for, who decides in it."""
+    if player not in (None, 0, 1):
+        raise SubgameError(f"A player is 0 or 1, not {player}.")
+    subgames = subgames_at(tree, at)
+    players = (0, 1) if player is None else (player,)
+    return [(subgame, p) for p in players for subgame in subgames if subgame.serves(p)]
 
 
 def default_frontier(tree: PublicTree) -> str:

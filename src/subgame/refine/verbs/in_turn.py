@@ -10,7 +10,7 @@ from subgame.errors import SubgameError
 from subgame.refine.behind import RefineOptions
 from subgame.refine.gadgets import Gadget
 from subgame.refine.subgame import At, Subgame
-from subgame.refine.verbs.cut import subgames_at
+from subgame.refine.verbs.cut import subgames_of
 from subgame.refine.verbs.refine import Refinement, refine
 from subgame.solve.options import with_options
 from subgame.tree.public_tree import PublicTree
@@ -40,12 +40,7 @@ def refine_in_turn(
     True
     """
     began, strategy = time.perf_counter(), blueprint
-    steps = [
-        (subgame, p)
-        for p in ((0, 1) if player is None else (player,))
-        for subgame in subgames_at(tree, at)
-        if subgame.serves(p)
-    ]
+    steps = subgames_of(tree, at, player)
     if not steps:
         raise SubgameError("No subgame has a decision of this player.")
     done = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -18,7 +19,7 @@ from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.report import COLUMNS, compared
 from subgame.refine.subgame import At, Subgame, Trunk, Vector, combine, vector
-from subgame.refine.verbs.cut import subgames_at
+from subgame.refine.verbs.cut import subgames_of
 from subgame.show.frames import data_frame
 from subgame.solve.evaluate import Exploitability, expected_value, exploitability
 from subgame.solve.options import check_options, made_of, with_options
@@ -246,29 +247,17 @@ def refine(
     gadget, solving = technique_named(technique), made_of(Solving, options)
     device = solving.device
     before = exploitability(tree, blueprint, device=device)
-    if player is not None and player not in (0, 1):
-        raise SubgameError(f"A player is 0 or 1, not {player}.")
     if estimate is not None:
         expected_value(tree, estimate, device=device)  # refuses a strategy of another tree
-    subgames = subgames_at(tree, at)
-    jobs = [
-        (subgame, p)
-        for p in ((0, 1) if player is None else (player,))
-        for subgame in subgames
-        if subgame.serves(p)
-    ]
+    jobs = subgames_of(tree, at, player)
     how, tell = solving.technique(gadget, tree, len(jobs)), progress or (lambda done, of: None)
-    trunks: dict[int, Trunk] = {}
+    trunk = cache(lambda o: Trunk(blueprint, o, estimate, device))
     parts = []
     for done, (subgame, p) in enumerate(jobs):
         tell(done, len(jobs))
-        if 1 - p not in trunks:
-            trunks[1 - p] = Trunk(blueprint, 1 - p, estimate, device)
         payoff = _pick(alternatives, subgame, "alternative payoff", 1 - p, jobs)
-        spread = _pick(uncertainty, subgame, "uncertainty", 1 - p, jobs)
-        if spread is not None and (spread < 0).any():
-            raise SubgameError(f"The uncertainty must be at least 0, not {spread.min():g}.")
-        parts.append(_refine_one(trunks[1 - p], subgame, how, payoff, spread))
+        spread = _spread(_pick(uncertainty, subgame, "uncertainty", 1 - p, jobs))
+        parts.append(_refine_one(trunk(1 - p), subgame, how, payoff, spread))
         if parts[-1].stopped == "interrupted":  # Ctrl-C: what is left keeps the blueprint
             break
     tell(len(jobs), len(jobs))
@@ -344,6 +333,13 @@ def _pick(vectors: Any, subgame: Subgame, what: str, o: int, jobs: list[Any]) ->
             f"'{subgame.name}' is missing."
         )
     return vector(subgame, o, vectors, what)
+
+
+def _spread(values: Floats | None) -> Floats | None:
+    """Standard deviations, which must not be negative."""
+    if values is not None and (values < 0).any():
+        raise SubgameError(f"The uncertainty must be at least 0, not {values.min():g}.")
+    return values
 
 
 def _refine_one(

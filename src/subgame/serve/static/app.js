@@ -40,6 +40,7 @@ const FILES = {
   Result: () => import("./pages/result.js"),
   Play: () => import("./pages/play.js"),
   Table: () => import("./pages/play.js"),
+  Hands: () => import("./pages/hands.js"),
   Jobs: () => import("./pages/jobs.js"),
   Reference: () => import("./pages/reference.js"),
 };
@@ -69,6 +70,7 @@ function Page({ section, rest }) {
     return id
       ? html`<${Later} name="Table" key=${id} id=${id} />`
       : html`<${Later} name="Play" key="play" />`;
+  if (section === "hands") return html`<${Later} name="Hands" key="hands" />`;
   if (section === "jobs") return html`<${Later} name="Jobs" key="jobs" />`;
   if (section === "reference") return html`<${Later} name="Reference" key="reference" />`;
   return html`<${Games} game=${id} />`;
@@ -76,7 +78,7 @@ function Page({ section, rest }) {
 
 function App() {
   const [section = "games", ...rest] = route.value.path.split("/").filter(Boolean);
-  document.title = `${(PAGES.find(([key]) => key === section) || ["", section === "jobs" ? "Jobs" : "API"])[1]} · subgame`;
+  document.title = `${(PAGES.find(([key]) => key === section) || ["", { jobs: "Jobs", hands: "Hands" }[section] || "API"])[1]} · subgame`;
   return html` <a class="skip" href="#main">Skip to the content</a>
     <header class="top">
       <a class="mark" href="/games" aria-label="subgame, start"

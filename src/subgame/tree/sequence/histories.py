@@ -182,6 +182,9 @@ class Replayed(Sequence[str]):
             out.append(str(self._name(states[-1])))
         return out
 
+    def __getstate__(self) -> dict[str, object]:
+        return {key: value for key, value in vars(self).items() if key != "names"}
+
     def _name(self, state: State) -> str | None:
         if self.player is None:
             return state.public_state()

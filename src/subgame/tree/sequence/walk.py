@@ -18,22 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
+from subgame.games.arrays import GameArrays
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.memory import Allowance
 from subgame.tree.sequence.arrange import Spelling, Visited, history_name
 from subgame.tree.sequence.forest import shape
-from subgame.tree.sequence.histories import (
-    FRONTIER,
-    Histories,
-    Ints,
-    MoveLists,
-    Top,
-)
+from subgame.tree.sequence.histories import FRONTIER, Histories, Ints, MoveLists, Top
+from subgame.tree.sequence.levels import visit_levels
 
 __all__ = ["FRONTIER", "Histories", "Top", "walk"]
 
 BYTES_PER_HISTORY = 240
 """Bytes of one history while its arrays are made, as measured."""
+BYTES_BY_LEVELS = 130
+"""The same where the game says its rules in arrays."""
 BYTES_PER_INFOSET = 300
 """Bytes of one infoset: its entries in the tables and in the engine, without its name."""
 BYTES_PER_NAME = 100
@@ -353,8 +351,28 @@ def walk(
             f"{game}: the game has {game.num_players} players; only two-player games can be solved."
         )
     allowed = Allowance.of() if allowed is None else allowed
+    arrays = game.arrays() if tops is None and stop is None else None
+    if arrays is not None:
+        return _by_levels(game, arrays, allowed, progress)
     while True:
         try:
             return _Walk(game, allowed, tops or [Top(game.new_initial_state())], stop).run(progress)
         except _StartAgainError:
             pass
+
+
+def _by_levels(
+    game: Game,
+    arrays: GameArrays,
+    allowed: Allowance,
+    progress: Callable[[int], None] | None,
+) -> Histories:
+    """The histories of a game that says its rules in arrays."""
+
+    def check(size: int) -> None:
+        what = f"{game}: the tree of {size:,} histories so far"
+        allowed.refuse(what, size * BYTES_BY_LEVELS, known=False)
+        if progress is not None:
+            progress(size)
+
+    return visit_levels(game, arrays, check, DEEPEST).arranged()

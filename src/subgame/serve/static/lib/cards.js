@@ -1,6 +1,7 @@
 // Cards: drawn, picked, and the thirteen by thirteen classes of hands.
 import { html } from "./core.js";
 import { useRef } from "preact/hooks";
+import { useSignal } from "@preact/signals";
 import { RANKS } from "./draw.js";
 
 export const SUITS = "shdc";
@@ -80,6 +81,45 @@ export function Deck({ label, draw, wrong }) {
   >
     ${[...SUITS].map((suit, row) => html`<div class="suit" key=${suit}>${[...RANKS].map((rank, column) => draw(rank + suit, { key: rank + suit, "data-at": row * 13 + column, "aria-label": `${rank}${SIGN[suit]}, ${spoken(rank + suit)}` }))}</div>`)}
   </div>`;
+}
+
+// Some cards of the deck, drawn at random.
+export function drawn(count, random = Math.random) {
+  const deck = [...RANKS].flatMap((rank) => [...SUITS].map((suit) => rank + suit));
+  return Array.from({ length: count }, () =>
+    deck.splice(Math.floor(random() * deck.length), 1),
+  ).flat();
+}
+
+// A board that is typed: the cards are taken over as soon as they are a board; others stay typed.
+export function BoardText({ value, onChange }) {
+  const typed = useSignal(null);
+  const take = (event) => {
+    const text = event.target.value;
+    const found = (text.replace(/10/g, "T").match(/[akqjt2-9][shdc]/gi) || []).map(
+      (card) => card[0].toUpperCase() + card[1].toLowerCase(),
+    );
+    typed.value = text;
+    if (new Set(found).size === found.length && found.length >= 3 && found.length <= 5)
+      onChange(found.join(" "));
+  };
+  return html`<span class="board-text"
+    ><label class="visually-hidden" for="board-text">Board as text</label
+    ><input
+      id="board-text"
+      size="14"
+      spellcheck="false"
+      autocomplete="off"
+      placeholder="Qs Jh 2h"
+      value=${typed.value ?? cards(value).join(" ")}
+      onInput=${take}
+      onBlur=${() => {
+        typed.value = null;
+      }}
+    /><button type="button" class="ghost" onClick=${() => onChange(drawn(3).join(" "))}>
+      Random flop
+    </button></span
+  >`;
 }
 
 // A board of three to five cards: one button per card of the deck.

@@ -3,10 +3,12 @@ import { html, api, percent, number } from "./core.js";
 import { useEffect, useMemo } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { Grid } from "./grid.js";
+import { LIBRARY } from "./library.js";
 
 const INK = [20, 98, 79];
 
-export function RangeEditor({ id, label, value, onChange, error }) {
+// `seat` is "oop" or "ip", whose preflop ranges are offered.
+export function RangeEditor({ id, label, value, onChange, error, seat = id }) {
   const view = useSignal(null),
     weight = useSignal(1),
     at = useSignal(null),
@@ -130,6 +132,25 @@ export function RangeEditor({ id, label, value, onChange, error }) {
             </select>`
           : null
       }
+      <select
+        aria-label="Preflop ranges by stack"
+        title="Heads-up ranges of subgame preflop, as if nobody bet after the flop."
+        value=""
+        onChange=${(e) => {
+          if (e.target.value) onChange(e.target.value);
+          e.target.value = "";
+        }}
+      >
+        <option value="">Preflop ranges</option>
+        ${LIBRARY.stacks.map(
+          ({ stack, ranges }) =>
+            html`<optgroup key=${stack} label="${stack} big blinds">
+              ${ranges
+                .filter((row) => row.seat === seat)
+                .map((row) => html`<option key=${row.name} value=${row.text}>${row.name}</option>`)}
+            </optgroup>`,
+        )}
+      </select>
       ${chosen.value ? html`<button type="button" class="ghost" onClick=${forget}>Forget ${chosen.value.name}</button>` : null}
     </div>
     <label class="visually-hidden" for=${id}>${label} as text</label>

@@ -20,6 +20,7 @@ import { Grid, colours, css, ramp, inkOn } from "../lib/grid.js";
 import { Curve } from "../lib/curve.js";
 import { Card, Cards, Deck, SIGN, classOf, handsOf } from "../lib/cards.js";
 
+import { Blockers } from "./blockers.js";
 import { Drill } from "./drill.js";
 import { Makeup, filtered } from "./makeup.js";
 
@@ -490,6 +491,7 @@ function Decision({ job, here: whole_range, shades, against, old }) {
       <${Combos} here=${here} found=${found} picked=${picked} shades=${shades} />
     </div>
     <${Makeup} here=${whole_range} shades=${shades} />
+    <${Blockers} here=${whole_range} opponent=${SEATS[1 - whole_range.player]} />
     <${Spread} here=${here} />`;
 }
 

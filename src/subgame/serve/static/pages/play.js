@@ -69,7 +69,8 @@ export function Play() {
     <h1>Play</h1>
     <p class="lead">
       Sit down against an agent, or against a strategy that you solved. You change seats after every
-      hand.
+      hand. <a href="/hands">Hands that you played elsewhere</a> can be graded by the spots that you
+      solved.
     </p>
     <form class="box" onSubmit=${open} novalidate>
       <${Field} id="game" label="Game"
@@ -504,12 +505,12 @@ function Reveal({ now }) {
         : null
     }
     ${now.holdem ? null : html`<p class="hint">The whole hand: ${now.last.moves.map(([player, action]) => `${player < 0 ? "dealt" : now.last.seats[player] === 0 ? "you" : now.opponent_name} ${action}`).join(", ")}</p>`}
-    ${now.holdem && !now.game.startsWith("job:") ? html`<p><a class="button" href="/api/tables/${now.id}/hands.phhs" download>Save all hands as PHH</a></p>` : null}
+    ${now.holdem && !now.game.startsWith("job:") ? html`<p><a class="button" href="/api/tables/${now.id}/hands.phhs" download>Save all hands as PHH</a> <a class="button" href="/hands?table=${now.id}">Grade these hands</a></p>` : null}
   </section>`;
 }
 
 // What one's own decisions cost, street by street, beside every action's EV and the solution's mix.
-const Grades = ({ rows, job, label }) =>
+export const Grades = ({ rows, job, label }) =>
   html`<div class="scroll" tabindex="0" role="region" aria-label=${label}>
     <table class="plain">
       <thead>

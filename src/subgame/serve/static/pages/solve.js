@@ -13,7 +13,7 @@ import {
 } from "../lib/core.js";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { BoardPicker, Card, cards } from "../lib/cards.js";
+import { BoardPicker, BoardText, Card, cards } from "../lib/cards.js";
 import { RangeEditor } from "../lib/range_editor.js";
 import { PRESETS, smaller } from "../lib/presets.js";
 import { JobList } from "./jobs.js";
@@ -372,7 +372,7 @@ export function Solve() {
                       ${[0, 1, 2, 3, 4].map((k) => (cards(value.board)[k] ? html`<${Card} key=${k} card=${cards(value.board)[k]} />` : html`<span key=${k} class="card empty" aria-hidden="true"></span>`))}
                       <span class="soft"
                         >${["", "", "", "flop", "turn", "river"][cards(value.board).length] || "choose 3 to 5 cards"}</span
-                      >
+                      ><${BoardText} value=${value.board} onChange=${set("board")} />
                     </div>
                     <${BoardPicker}
                       value=${value.board}
@@ -409,6 +409,7 @@ export function Solve() {
               </p>
             </details>
           </div>
+          <div class="box"><${Import} /></div>
         </div>
         <div class="stack">
           <fieldset class="box bets-box">
@@ -626,4 +627,56 @@ function Upload() {
     </form>
     <${Problem} error=${error.value} />
   </div>`;
+}
+
+// A set-up of another solver: a file, or its text. What the page cannot hold is said.
+function Import() {
+  const text = useSignal(""),
+    error = useSignal(null),
+    left = useSignal(null);
+  const take = async (found) => {
+    error.value = null;
+    left.value = null;
+    try {
+      const { program, spot, left_out } = await api("/spots/import", { text: found });
+      left.value = { program, left_out };
+      go(setUp({ task: { spot } }), { replace: true });
+    } catch (failed) {
+      error.value = failed;
+    }
+  };
+  return html`<details class="more">
+    <summary>Import a set-up of PioSOLVER, TexasSolver or wasm-postflop</summary>
+    <${Field} id="import-file" label="A file"
+      ><input
+        id="import-file"
+        type="file"
+        onChange=${async (event) => {
+          const [file] = event.target.files;
+          if (!file) return;
+          text.value = await file.text();
+          take(text.value);
+        }}
+    /><//>
+    <${Field}
+      id="import-text"
+      label="or its text: a script, tree settings, commands, or JSON"
+      error=${error.value?.fields?.text}
+    >
+      <textarea
+        id="import-text"
+        rows="4"
+        spellcheck="false"
+        value=${text.value}
+        onInput=${(event) => {
+          text.value = event.target.value;
+        }}
+      ></textarea>
+    <//>
+    <${Problem} error=${error.value?.fields?.text ? null : error.value} />
+    <button type="button" disabled=${!text.value.trim()} onClick=${() => take(text.value)}>
+      Take it over
+    </button>
+    ${left.value ? html`<p role="status">The set-up of ${left.value.program} is in the fields below. ${left.value.left_out.join(" ")}</p>` : null}
+  </details>`;
 }

@@ -1,0 +1,184 @@
+// Hands that were played elsewhere or here, in PHH: each decision graded by a spot that was solved.
+import { html, api, route, number, percent, whole, Field, Problem, Wait } from "../lib/core.js";
+import { useEffect } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { Cards } from "../lib/cards.js";
+import { Grades } from "./play.js";
+
+const CHUNK = 10;
+const wrong = (hand) => hand.grades.some((row) => row.lost !== null && !row.right);
+const SHOWN = {
+  all: ["all", () => true],
+  graded: ["graded", (hand) => hand.lost !== null],
+  wrong: ["with mistakes", wrong],
+  flop: ["mistakes on the flop", (hand) => on(hand, "flop")],
+  turn: ["mistakes on the turn", (hand) => on(hand, "turn")],
+  river: ["mistakes on the river", (hand) => on(hand, "river")],
+};
+const on = (hand, street) =>
+  hand.grades.some((row) => row.street === street && row.lost !== null && !row.right);
+
+const counted = (n, what) => `${whole(n)} ${what}${n === 1 ? "" : "s"}`;
+
+export function Hands() {
+  const text = useSignal(""),
+    told = useSignal(null),
+    error = useSignal(null),
+    busy = useSignal(false),
+    done = useSignal(0);
+  const table = route.value.query.get("table");
+
+  // Reads the hands, then grades them a few at a time; a newer call ends an older one.
+  const read = async (player = "") => {
+    const mine = (busy.value = {});
+    error.value = null;
+    done.value = 0;
+    try {
+      const body = { text: text.value, player };
+      const list = await api("/histories", body);
+      if (busy.value !== mine) return;
+      told.value = list;
+      for (let first = 0; first < list.hands.length; first += CHUNK) {
+        const some = { ...body, player: list.player, first, count: CHUNK };
+        const part = await api("/histories/grades", some);
+        if (busy.value !== mine) return;
+        const hands = [...told.value.hands];
+        hands.splice(first, part.hands.length, ...part.hands);
+        told.value = { ...told.value, hands };
+        done.value = first + part.hands.length;
+      }
+    } catch (failed) {
+      if (busy.value === mine) error.value = failed;
+    } finally {
+      if (busy.value === mine) busy.value = false;
+    }
+  };
+  useEffect(() => {
+    if (!table) return;
+    fetch(`/api/tables/${encodeURIComponent(table)}/hands.phhs`)
+      .then((answer) => (answer.ok ? answer.text() : Promise.reject(answer)))
+      .then((found) => {
+        text.value = found;
+        return read();
+      })
+      .catch(() => {
+        error.value = new Error("The hands of that table cannot be read.");
+      });
+  }, [table]);
+  const choose = async (event) => {
+    const [file] = event.target.files;
+    if (!file) return;
+    text.value = await file.text();
+    read();
+  };
+  return html`<section class="page narrow">
+    <h1>Hands</h1>
+    <p class="lead">
+      Hands in the Poker Hand History format (PHH). After the flop, each of your decisions is graded
+      by a spot that you solved: one with the same board, and the same pot and stacks in proportion.
+      A bet counts as the nearest one of the solution.
+    </p>
+    <form
+      class="box"
+      novalidate
+      onSubmit=${(event) => {
+        event.preventDefault();
+        read();
+      }}
+    >
+      <${Field} id="phh-file" label="A file"
+        ><input id="phh-file" type="file" accept=".phh,.phhs,.toml,text/plain" onChange=${choose}
+      /><//>
+      <${Field} id="phh" label="or the text of one" error=${error.value?.fields?.text}>
+        <textarea
+          id="phh"
+          rows="6"
+          spellcheck="false"
+          value=${text.value}
+          onInput=${(event) => {
+            text.value = event.target.value;
+          }}
+        ></textarea>
+      <//>
+      <${Problem} error=${error.value?.fields?.text ? null : error.value} />
+      <button class="primary" disabled=${!text.value.trim()}>Grade the hands</button>
+    </form>
+    ${told.value ? html`<${List} told=${told.value} busy=${busy.value} done=${done.value} onPlayer=${read} />` : null}
+  </section>`;
+}
+
+// The list of hands with filters, and the score of all of them.
+function List({ told, busy, done, onPlayer }) {
+  const shown = useSignal("all"),
+    chosen = useSignal(null);
+  const rows = told.hands.filter(SHOWN[shown.value][1]);
+  return html`<section class="box past" aria-live="polite">
+    <div class="range-head">
+      <h2>${counted(told.hands.length, "hand")}</h2>
+      <label class="choices" for="hands-player"
+        >decisions of${" "}
+        <select
+          id="hands-player"
+          class="inline"
+          value=${told.player}
+          onChange=${(event) => onPlayer(event.target.value)}
+        >
+          ${told.players.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
+        </select></label
+      >
+      <label class="choices" for="hands-shown"
+        >show${" "}
+        <select
+          id="hands-shown"
+          class="inline"
+          value=${shown.value}
+          onChange=${(event) => {
+            shown.value = event.target.value;
+          }}
+        >
+          ${Object.entries(SHOWN).map(([key, [name]]) => html`<option key=${key} value=${key}>${name}</option>`)}
+        </select></label
+      >
+    </div>
+    <${Score} hands=${told.hands} />
+    ${busy ? html`<${Wait}>Grading: ${whole(done)} of ${whole(told.hands.length)}<//>` : null}
+    <ul class="past-hands">
+      ${rows.map(
+        (hand) =>
+          html`<li key=${hand.number}>
+            <button
+              type="button"
+              class="ghost"
+              aria-expanded=${chosen.value === hand.number}
+              onClick=${() => {
+                chosen.value = chosen.value === hand.number ? null : hand.number;
+              }}
+            >
+              ${whole(hand.number)} <${Cards} text=${hand.held} small />${" "}
+              ${hand.board ? html`<span class="soft">on</span>${" "}<${Cards} text=${hand.board} small />` : null}${" "}
+              <span class="num ${hand.lost === null ? "soft" : wrong(hand) ? "bad" : "good"}"
+                >${hand.lost === null ? "not graded" : `lost ${number(hand.lost_blinds, 2)} bb`}</span
+              >
+            </button>
+            ${chosen.value === hand.number ? (hand.grades.length ? html`<${Grades} rows=${hand.grades} job=${hand.solution} label=${`Grades of hand ${hand.number}`} />` : html`<p class="hint">${hand.why}</p>`) : null}
+          </li>`,
+      )}
+    </ul>
+    ${rows.length ? null : html`<p class="soft">No hand of that kind.</p>`}
+  </section>`;
+}
+
+function Score({ hands }) {
+  const rows = hands.flatMap((hand) => hand.grades).filter((row) => row.lost !== null);
+  if (!rows.length) return null;
+  const right = rows.filter((row) => row.right).length;
+  const pots = rows.reduce((sum, row) => sum + row.lost / row.pot, 0) / rows.length;
+  const blinds = hands.reduce((sum, hand) => sum + (hand.lost_blinds || 0), 0);
+  const graded = hands.filter((hand) => hand.lost !== null).length;
+  const said = [
+    `${percent(right / rows.length, 0)} of ${counted(rows.length, "decision")}`,
+    `in ${counted(graded, "hand")} were right; ${number(blinds, 2)} big blinds were lost,`,
+    `${percent(pots, 2)} of the pot per decision.`,
+  ];
+  return html`<p class="score">${said.join(" ")}</p>`;
+}
