@@ -11,6 +11,7 @@ from cli_helpers import Cli, runner
 
 import subgame as sg
 from subgame.bench import suite
+from subgame.bench.suite_tasks import TASKS, VERSION, Task
 from subgame.errors import SubgameError
 from subgame.refine.verbs.in_turn import refine_in_turn
 from subgame.solve.evaluate import expected_value
@@ -52,31 +53,29 @@ class Other:
 
 
 def test_tasks_are_named_once_and_have_fingerprints() -> None:
-    names = [task.name for task in suite.TASKS]
+    names = [task.name for task in TASKS]
     assert len(set(names)) == len(names) >= 30
     assert set(suite.fingerprints()) == set(names)
 
 
-@pytest.mark.parametrize(
-    "task", [t for t in suite.TASKS if "2x3" not in t.name], ids=lambda t: t.name
-)
-def test_tasks_are_those_of_the_version(task: suite.Task) -> None:
+@pytest.mark.parametrize("task", [t for t in TASKS if "2x3" not in t.name], ids=lambda t: t.name)
+def test_tasks_are_those_of_the_version(task: Task) -> None:
     suite.check(task)
 
 
 def test_another_task_of_the_same_name_is_refused() -> None:
     for other in (
-        suite.Task("kuhn-10", "kuhn", "cfr 11", "depth 1"),
-        suite.Task("kuhn-10", "leduc", "cfr 10", "after round 1"),
-        suite.Task("new", "kuhn", "cfr 10", "depth 1"),
+        Task("kuhn-10", "kuhn", "cfr 11", "depth 1"),
+        Task("kuhn-10", "leduc", "cfr 10", "after round 1"),
+        Task("new", "kuhn", "cfr 10", "depth 1"),
     ):
-        with pytest.raises(SubgameError, match=f"version {suite.VERSION}"):
+        with pytest.raises(SubgameError, match=f"version {VERSION}"):
             suite.check(other)
 
 
 def test_a_score_is_that_of_plain_calls() -> None:
     """Every number again, the best response by another function."""
-    task = next(task for task in suite.TASKS if task.name == "kuhn-10")
+    task = next(task for task in TASKS if task.name == "kuhn-10")
     row = suite.measure(task, sg.Maxmargin())
     tree = sg.compile(sg.games.load("kuhn"))
     blueprint = sg.solve(tree, "cfr", iterations=10).strategy
@@ -157,7 +156,7 @@ def test_a_run_is_resumed(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     made: list[tuple[str, str]] = []
     measure = suite.measure
 
-    def counted(task: suite.Task, gadget: sg.Gadget) -> dict[str, Any]:
+    def counted(task: Task, gadget: sg.Gadget) -> dict[str, Any]:
         made.append((task.name, gadget.name))
         return measure(task, gadget)
 

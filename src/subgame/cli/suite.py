@@ -52,12 +52,12 @@ def suite_command(
     check_picture("--plot", plot)
     check_apart(("--out", out), ("--plot", plot))
 
-    from subgame.bench import suite
+    from subgame.bench import suite, suite_tasks
     from subgame.papers.report import commit, machine
 
     chosen = suite.named(task)
     if tasks:
-        emit({"version": suite.VERSION, "tasks": [vars(task) for task in chosen]})
+        emit({"version": suite_tasks.VERSION, "tasks": [vars(task) for task in chosen]})
         return
     names = [*(suite.FORMS if add or not technique else ()), *technique]
     made = {

@@ -21,7 +21,8 @@ def check_arrays(game: Game, arrays: GameArrays, pick: Pick = np.arange) -> None
     Histories are followed level by level; `pick` chooses which, by default all.
     """
     pairs = _Pairs(game)
-    states, paths, rows = [game.new_initial_state()], [()], arrays.start()
+    states, rows = [game.new_initial_state()], arrays.start()
+    paths: list[tuple[str, ...]] = [()]
     while states:
         lists = [arrays.lists[m] for m in arrays.moves(rows).tolist()]
         for state, path, moves in zip(states, paths, lists, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from subgame.games.arrays import OVER, Floats, GameArrays, Moves, Numbers, Rows
 from subgame.games.base import CHANCE
@@ -40,10 +41,11 @@ class GoofspielArrays(GameArrays):
         number = 1 + (kind << self.cards) + left[np.arange(len(kind)), kind]
         return np.where(self._over(rows), 0, number)
 
-    def _over(self, rows: Rows) -> Numbers:
-        """[k] 1 where one card is left to each player, which they need not bid."""
+    def _over(self, rows: Rows) -> NDArray[np.bool_]:
+        """[k] whether one card is left to each player, which they need not bid."""
         left, _, bid, _, _ = rows
-        return (bid == 0) & (left[:, 1] & (left[:, 1] - 1) == 0)
+        out: NDArray[np.bool_] = (bid == 0) & (left[:, 1] & (left[:, 1] - 1) == 0)
+        return out
 
     def child(self, rows: Rows, action: Numbers) -> Rows:
         left, prize, bid, ahead, seen = rows
@@ -76,13 +78,16 @@ class GoofspielArrays(GameArrays):
     def returns(self, rows: Rows) -> Floats:
         left, _, _, ahead, _ = rows
         mine, yours, prize = (self.card[left[:, pile], 0] for pile in (0, 1, 2))
-        ahead = ahead + prize * np.sign(mine - yours)
-        return ahead / 2 if self.points else np.sign(ahead).astype(np.float64)
+        total = (ahead + prize * np.sign(mine - yours)).astype(np.float64)
+        out: Floats = total / 2 if self.points else np.sign(total)
+        return out
 
     def information_state(self, rows: Rows, player: int) -> Numbers:
         seen = rows[4]
-        return self.public_state(rows) * (self.cards + 1) ** self.cards + seen[:, player]
+        out: Numbers = self.public_state(rows) * (self.cards + 1) ** self.cards + seen[:, player]
+        return out
 
     def public_state(self, rows: Rows) -> Numbers:
         _, _, bid, _, seen = rows
-        return 2 * seen[:, 2] + (bid > 0)
+        out: Numbers = 2 * seen[:, 2] + (bid > 0)
+        return out

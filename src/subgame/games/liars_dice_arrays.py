@@ -53,7 +53,8 @@ class LiarsDiceArrays(GameArrays):
 
     def information_state(self, rows: Rows, player: int) -> Numbers:
         dice, _, _, said, _ = rows
-        return said * self.faces**self.dice + self._hand(dice, player)
+        out: Numbers = said * self.faces**self.dice + self._hand(dice, player)
+        return out
 
     def _hand(self, dice: NDArray[np.int8], player: int) -> NDArray[np.int64]:
         cup = np.sort(dice[:, player * self.dice : (player + 1) * self.dice], axis=1)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement, product
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,12 @@ class Deck:
     """[k] how strong hands are, of cards [k, card]: the hidden one and the board."""
     winning: tuple[tuple[str, ...], tuple[str, ...]]
     """A deal that player 0 wins, and one that player 1 wins."""
+
+
+class SupportsOrder(Protocol):
+    """What can be sorted."""
+
+    def __lt__(self, other: Any, /) -> bool: ...
 
 
 class _Betting(NamedTuple):
@@ -108,7 +114,7 @@ class PokerArrays(GameArrays):
     def returns(self, rows: Rows) -> Floats:
         cards, bet = rows
         won, lost = self.paid[bet].T
-        out = won.copy()
+        out: Floats = won.copy()
         shown = np.flatnonzero(won != lost)
         board = cards[shown, 2:]
         mine, yours = (
@@ -123,7 +129,8 @@ class PokerArrays(GameArrays):
 
     def public_state(self, rows: Rows) -> Numbers:
         cards, bet = rows
-        return self.path[bet] * self.base**self.deck.board + self._number(cards[:, 2:])
+        out: Numbers = self.path[bet] * self.base**self.deck.board + self._number(cards[:, 2:])
+        return out
 
 
 def pair_or_high(suits: int, cards: Numbers) -> Numbers:
@@ -133,12 +140,13 @@ def pair_or_high(suits: int, cards: Numbers) -> Numbers:
     array([100,   2])
     """
     hand, board = cards.T // suits
-    return (hand == board) * 100 + hand
+    out: Numbers = (hand == board) * 100 + hand
+    return out
 
 
 @lru_cache(maxsize=8)
 def by_table(
-    names: tuple[str, ...], strength: Callable[[tuple[str, ...]], object]
+    names: tuple[str, ...], strength: Callable[[tuple[str, ...]], SupportsOrder]
 ) -> Callable[[Numbers], Numbers]:
     """The strength of hands of three cards, as their place among all hands that there are.
 

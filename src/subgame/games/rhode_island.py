@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, Self
 
@@ -140,10 +141,9 @@ class RhodeIsland(Game):
 
     def frontiers(self) -> dict[str, Callable[[Any], bool]]:
         """A subgame begins before the card that is turned after a round."""
-        return {
-            f"after round {number}": lambda s, count=number: (
-                len(s.rounds) > count
-                or (len(s.rounds) == count and s.current_player() == CHANCE and len(s.cards) > 1)
-            )
-            for number in (1, 2)
-        }
+        return {f"after round {number}": partial(_after_round, number) for number in (1, 2)}
+
+
+def _after_round(number: int, state: RhodeIslandState) -> bool:
+    over = len(state.cards) > 1 and state.current_player() == CHANCE
+    return len(state.rounds) > number or (len(state.rounds) == number and over)

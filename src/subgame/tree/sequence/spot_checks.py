@@ -34,8 +34,8 @@ def spot_check(game: Game) -> None:
     """
     arrays = game.arrays()
     if arrays is not None:
-        rng = np.random.default_rng(0)
-        check_arrays(game, arrays, lambda size: np.sort(rng.permutation(size)[:PLAYOUTS]))
+        sample = np.random.default_rng(0)
+        check_arrays(game, arrays, lambda size: np.sort(sample.permutation(size)[:PLAYOUTS]))
     stack, count = [_start(game)], 0
     while stack and count < FIRST:
         step, count = stack.pop(), count + 1
