@@ -132,7 +132,8 @@ def situation(
     if len(own) < len(FACED[kind]):  # all chips are in before
         return None
     reached = reached_by(game, blueprint, before)
-    if reached.is_over or reached.player == CHANCE:
+    nobody = not (reached.reach[0] * reached.weight(0)).any()
+    if nobody or reached.is_over or reached.player == CHANCE:
         return None
     spot, told = solved(game, reached, own, street, options)
     here = spot.decision(told)

@@ -236,10 +236,13 @@ def _order(name: str) -> tuple[int, str]:
 
 def table(found: dict[str, Any]) -> Table:
     """The grades as a table."""
-    from subgame.cli.console import table as made
+    from rich import box
+    from rich.table import Table
 
-    numbers = ("situations", "mean loss", "99th percentile")
-    shown = made(f"{found['agent']}, {found['seconds']:g} s", *numbers, numbers=numbers)
+    title = f"What {found['agent']} loses with {found['seconds']:g} s a decision, in pots"
+    shown = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
+    for name in ("situations", "number", "mean", "99th percentile"):
+        shown.add_column(name, justify="left" if name == "situations" else "right")
     for group in found["groups"]:
         mean, high = f"{group['mean']:.2%}", f"{group['percentile99']:.1%}"
         shown.add_row(group["what"], f"{group['situations']}", mean, high)
