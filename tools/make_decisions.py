@@ -135,6 +135,9 @@ def situation(
     nobody = not (reached.reach[0] * reached.weight(0)).any()
     if nobody or reached.is_over or reached.player == CHANCE:
         return None
+    betting = reached.betting.play(" ".join(action for _, action in own))
+    if betting.is_over or betting.street != reached.betting.street:  # nobody could raise
+        return None
     spot, told = solved(game, reached, own, street, options)
     here = spot.decision(told)
     values, pot_here = here.action_ev, float(here.betting.pot)
