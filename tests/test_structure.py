@@ -51,9 +51,7 @@ def test_private_names_stay_in_their_package(structure: Structure) -> None:
 
 
 def test_names_say_what_variables_are(structure: Structure) -> None:
-    tidy = ("play", "blueprints", "abstraction", "refine")
-    packages = tuple(f"subgame.{package}." for package in tidy)
-    assert not [place for place in structure.vague if place.startswith(packages)]
+    assert not structure.vague
 
 
 def test_functions_are_short(structure: Structure) -> None:
@@ -66,7 +64,7 @@ def test_parameter_lists_are_short(structure: Structure) -> None:
 
 
 def test_signatures_say_what_they_take(structure: Structure) -> None:
-    assert structure.anys <= 710
+    assert structure.anys <= 410
 
 
 def test_checkers_and_the_formatter_are_obeyed(structure: Structure) -> None:

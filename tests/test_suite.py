@@ -69,7 +69,7 @@ def test_another_task_of_the_same_name_is_refused() -> None:
         suite.Task("kuhn-10", "leduc", "cfr 10", "after round 1"),
         suite.Task("new", "kuhn", "cfr 10", "depth 1"),
     ):
-        with pytest.raises(SubgameError, match="version 1"):
+        with pytest.raises(SubgameError, match=f"version {suite.VERSION}"):
             suite.check(other)
 
 

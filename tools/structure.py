@@ -2,8 +2,9 @@
 
 It reads the sources and counts: files and lines by package, circles of imports, casts to kinds of
 trees and engines above the engines, private names that other packages use, long functions, long
-parameter lists, and lines of signatures that contain ``Any``. Imports inside functions count like
-all others. Imports for type checkers are counted apart. `tests/test_structure.py` holds the limits.
+parameter lists, lines of signatures that contain ``Any``, and exported names. Imports inside
+functions count like all others. Imports for type checkers are counted apart.
+`tests/test_structure.py` holds the limits.
 """
 
 from __future__ import annotations
@@ -155,6 +156,14 @@ class Structure:
                 count += sum("Any" in line for line in signature)
         return count
 
+    @property
+    def exported(self) -> list[str]:
+        """The names in ``__all__`` of the whole package."""
+        for node in self.modules[self.root.name].tree.body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+                return list(ast.literal_eval(node.value))
+        return []
+
     def measures(self) -> dict[str, object]:
         """All measures by name."""
         circles, typed = self.circles(), self.circles(for_types=True)
@@ -173,7 +182,10 @@ class Structure:
             "private names of other packages": len(self.private),
             "vague names": len(self.vague),
             f"functions over {LONG} lines": len(self.long),
+            "longest function": max((size for size, _ in self.long), default=LONG),
             f"functions with over {WIDE} parameters": len(self.wide),
+            "longest parameter list": max((size for size, _ in self.wide), default=WIDE),
+            "names that the package exports": len(self.exported),
             "lines of signatures with Any": self.anys,
         }
 

@@ -167,16 +167,16 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     >>> nearest("--rake", ["--stack", "--storage"]), nearest("--dice", ["--device"])
     (None, None)
     """
-    folded = {_plain(each): each for each in sorted(known, reverse=True)}
+    folded = {_plain(word): word for word in sorted(known, reverse=True)}
     asked = _plain(name)
     most = (len(asked) >= SHORTEST) + (len(asked) > 5) + (len(asked) > 9)
-    near = [each for each in folded if abs(len(each) - len(asked)) <= most]
-    apart = {each: distance(asked, each) for each in near}
-    near = sorted((each for each in near if apart[each] <= most), key=lambda each: apart[each])
+    near = [word for word in folded if abs(len(word) - len(asked)) <= most]
+    apart = {word: distance(asked, word) for word in near}
+    near = sorted((word for word in near if apart[word] <= most), key=lambda word: apart[word])
     if not near:  # a name cut short, or one with something after it
-        near = [each for each in folded if min(len(each), len(asked)) >= SHORTEST]
-        near = [each for each in near if each.startswith(asked) or asked.startswith(each)]
-        near.sort(key=lambda each: abs(len(each) - len(asked)))
+        near = [word for word in folded if min(len(word), len(asked)) >= SHORTEST]
+        near = [word for word in near if word.startswith(asked) or asked.startswith(word)]
+        near.sort(key=lambda word: abs(len(word) - len(asked)))
     return folded[near[0]] if near else None
 
 
@@ -263,7 +263,7 @@ def printable(text: str) -> str:
     >>> printable("\x1b[31mred \x07 caf\u00e9")
     '\\x1b[31mred \\x07 café'
     """
-    return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def check_regular(path: str | PathLike[str], wanted: str, limit: float = LARGEST) -> None:
@@ -276,15 +276,15 @@ def check_regular(path: str | PathLike[str], wanted: str, limit: float = LARGEST
     subgame.errors.SubgameError: /dev/null is not a regular file; expected an endgame.
     """
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (OSError, ValueError) as error:  # a null byte in the name is a ValueError
         raise unreadable(path, error, wanted) from None
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise unreadable(path, IsADirectoryError(), wanted)
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise unreadable(path, "is not a regular file", wanted)
-    if found.st_size > limit:
-        why = f"has {human_bytes(found.st_size)}, which is more than {human_bytes(limit)}"
+    if status.st_size > limit:
+        why = f"has {human_bytes(status.st_size)}, which is more than {human_bytes(limit)}"
         raise unreadable(path, why, wanted)
 
 

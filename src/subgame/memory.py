@@ -76,13 +76,13 @@ class Allowance(NamedTuple):
 
 def available() -> float:
     """Bytes of the host's memory that can still be used, as far as the system says."""
-    found = [math.inf]
+    limits = [math.inf]
     try:
         lines = dict(line.split(":") for line in SYSTEM.read_text().splitlines())
-        found.append(1024.0 * int(lines["MemAvailable"].split()[0]))
+        limits.append(1024.0 * int(lines["MemAvailable"].split()[0]))
     except (OSError, KeyError, ValueError):
         if hasattr(os, "sysconf") and "SC_AVPHYS_PAGES" in os.sysconf_names:
-            found.append(float(os.sysconf("SC_AVPHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE"))
+            limits.append(float(os.sysconf("SC_AVPHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE"))
     # What a container may use, by either version of control groups.
     for limit, used, folder in (
         *(("memory.max", "memory.current", folder) for folder in (GROUP, *_own(GROUP, ""))),
@@ -95,10 +95,10 @@ def available() -> float:
             most, taken = (float((folder / name).read_text()) for name in (limit, used))
             stat = (folder / "memory.stat").read_text().splitlines()
             lines = dict(line.split() for line in stat)
-            found.append(most - taken + float(lines.get("inactive_file", 0)))
+            limits.append(most - taken + float(lines.get("inactive_file", 0)))
         except (OSError, ValueError):  # no such group, or "max" for no limit
             continue
-    return max(0.0, min(*found, _address_space()))
+    return max(0.0, min(*limits, _address_space()))
 
 
 def _own(root: Path, controller: str) -> list[Path]:
@@ -107,8 +107,8 @@ def _own(root: Path, controller: str) -> list[Path]:
         lines = [line.split(":", 2) for line in OWN.read_text().splitlines()]
     except OSError:
         return []
-    found = [line[2] for line in lines if len(line) == 3 and controller in line[1].split(",")]
-    return [root / path.lstrip("/") for path in found if path != "/"]
+    paths = [line[2] for line in lines if len(line) == 3 and controller in line[1].split(",")]
+    return [root / path.lstrip("/") for path in paths if path != "/"]
 
 
 def _address_space() -> float:
@@ -129,13 +129,13 @@ def cores() -> int:
     return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
-def most_processes(wanted: int | None, each: float) -> int:
+def most_processes(wanted: int | None, need: float) -> int:
     """How many processes are worth starting: of those that are wanted (None for one per core), no
-    more than there are cores, and than fit into the available memory with `each` bytes; at least 1.
+    more than there are cores, and than fit into the available memory with `need` bytes; at least 1.
 
     >>> most_processes(1, 2**30), most_processes(10**9, 1.0) == cores(), most_processes(None, 1e30)
     (1, True, 1)
     """
     free = available()
-    room = cores() if math.isinf(free) else int(free / each)
+    room = cores() if math.isinf(free) else int(free / need)
     return max(1, min(wanted or cores(), cores(), room))

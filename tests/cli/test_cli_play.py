@@ -73,7 +73,7 @@ def test_quit_ends_the_game(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("b\nquit\n"))
     answer = cli("play", "kuhn", "--seed", "1")
     assert answer.code == 0
-    assert "1 hands" in answer.out
+    assert "1 hand, " in answer.out
 
 
 def test_play_the_whole_of_holdem_in_words(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,11 +81,15 @@ def test_play_the_whole_of_holdem_in_words(cli: Cli, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("subgame.play.hunl.agent.load_kernels", lambda deck: None)
     monkeypatch.setattr("sys.stdin", io.StringIO("explain\nraise to 150\nraise to 777\n"))
     shown = cli("play", "hunl", "--hands", "1", "--seed", "5").out
-    assert "against limited" in shown
+    told = " ".join(shown.split())
+    assert "hold'em, blinds 50 and 100, 20,000 chips each, against limited" in told
     assert "you are player 0, the big blind" in shown
-    assert "the agent plays" in shown
+    assert "the agent plays: " in shown
+    assert "check or call " in told
+    assert "all 1,326 hands alike" in told  # the range before the first action
     assert "'raise to 150' is not legal here." in shown
-    assert "r777" in shown
+    assert "You raise to 777." in shown
+    assert "The agent had " in shown
 
 
 @pytest.mark.parametrize(
@@ -135,6 +139,6 @@ def test_a_person_sees_pot_and_stacks_and_can_ask_for_help(
     typed = iter(["help", "fold"])
     monkeypatch.setattr("typer.prompt", lambda question, **more: print(question) or next(typed))
     shown = " ".join(cli("play", "hunl", "--against", "raise", "--hands", "1").out.split())
-    assert "The pot is 300; you have 19900 behind, the agent 19800." in shown
+    assert "The pot is 300; you have 19,900 behind, the agent 19,800." in shown
     assert "quit ends the game" in shown
     assert "inf" not in shown

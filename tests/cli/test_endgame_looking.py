@@ -96,6 +96,24 @@ def test_what_was_saved_without_its_state_is_not_solved_further(cli: Cli) -> Non
     assert "did you mean 'half'" in cli(*SPOT, "--save", "halv").err
 
 
+def test_rivers_are_left_out_and_solved_again(cli: Cli, spot: Path) -> None:
+    """The streets before are those of the whole file, and rivers can be looked at."""
+    out = ("--save", "without-rivers", "--out", "small.safetensors")
+    assert cli("endgame", str(spot), *out).code == 0
+    assert Path("small.safetensors").stat().st_size < spot.stat().st_size / 10
+    whole, small = (
+        cli("endgame", file, "--json").json() for file in (str(spot), "small.safetensors")
+    )
+    assert small["ev"] == whole["ev"]
+    assert small["frequency"] == pytest.approx(whole["frequency"], abs=1e-5)
+    assert cli("endgame", "small.safetensors", "--line", "x b50 c / 3c").code == 0
+    ghosts = cli("endgame", "small.safetensors", "--ghosts")
+    assert (ghosts.code, "of a whole solution only" in ghosts.err) == (2, True)
+    assert "without the state" in cli("endgame", "small.safetensors", "--target", "0.01%").err
+    river = cli("endgame", "--board", "QsJh2h8d3c", "--pot", "9", "--stack", "9", *out)
+    assert (river.code, "no betting on a later street" in river.err) == (2, True)
+
+
 def test_sixteen_bits_hold_the_solution(cli: Cli, spot: Path) -> None:
     solved = Endgame.open(spot)
     solved.save("half.safetensors", half=True)

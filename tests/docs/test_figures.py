@@ -17,9 +17,8 @@ NOT_MEASURED: dict[str, str] = {
     "docs/endgames.md": "67 %; 15 %; 1.1; 6.5",
     "docs/flop-report.md": "0.63; 1.84; 0.21; 0.18; 0.06; 0.04; 0.16",
     "docs/papers.md": "6.2",
-    "docs/play.md": "95 %; 60 s",
     "docs/published.md": "33 %; 18.05; 18.5",
-    "docs/serve.md": "95 %; 512 MiB",
+    "docs/serve.md": "95 %",
 }
 """By page, figures that are no results: settings, limits of float32, examples, sections of papers;
 in `flop-report.md` those that the tool named there prints."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -156,7 +157,7 @@ def test_explaining_what_the_blueprint_does(game: Holdem) -> None:
     assert agent.act("AsAh |  | ", ("f", "c", "r300")) == "r300"
     agent.observe(Event(1, "r300"))
     told = agent.explain()
-    assert "r300 1.00" in told
+    assert "to 300 100 %" in told
     assert "follows its blueprint" in told
 
 
@@ -188,7 +189,7 @@ def test_a_flop_solved_to_its_end(game: Holdem, stored: StoredBlueprint) -> None
 
 def test_the_table_before_the_flop_comes_with_the_package() -> None:
     """Ten self-generated values; a bet that the blueprint does not know is answered by them."""
-    agent = play.load("hunl", iterations=20, seconds=None)
+    agent = play.load("hunl", iterations=300, seconds=None)
     assert isinstance(agent, HoldemAgent)
     assert agent.planner is not None
     assert agent.planner.table is not None
@@ -198,7 +199,7 @@ def test_the_table_before_the_flop_comes_with_the_package() -> None:
     assert policy.actions[:2] == ("f", "c")
     assert policy.probabilities[0, 0] < 0.01
     assert policy.probabilities[1, 0] > 0.9
-    assert "solved to its end by 20 iterations" in str(agent.explained(hands[0]))
+    assert "solved to its end by 300 iterations" in str(agent.explained(hands[0]))
 
 
 def test_an_off_tree_bet_before_the_flop_is_solved(
@@ -250,16 +251,18 @@ def test_a_single_valued_flop_is_solved_once_for_both_seats(
     """With one value of a state nobody chooses; with several, or other ranges, it is another."""
     solved: list[int] = []
 
-    def counted(at: LimitedStreet, evaluator: StreetEvaluator, limits: Limits) -> StreetPlan:
+    def counted(
+        at: LimitedStreet, evaluator: StreetEvaluator, limits: Limits, now: Callable[[], float]
+    ) -> StreetPlan:
         solved.append(at.player)
-        return solve_street(at, evaluator, limits)
+        return solve_street(at, evaluator, limits, now)
 
     monkeypatch.setattr(plans, "solve_street", counted)
     line = [(1, "c"), (0, "c"), (-1, "Jh9sTs")]
     for choices, wanted in ((1, [0]), (2, [0, 1])):
         solved.clear()
         agent = HoldemAgent(
-            game, stored, limited="flop: 1x / cap 1", choices=choices, iterations=3, seconds=None
+            game, stored, limited="flop: 1x / cap 1", choices=choices, iterations=60, seconds=None
         )
         for seat, moves in ((0, line), (1, [*line, (0, "c")])):
             after(copy.copy(agent), seat, moves).rows()

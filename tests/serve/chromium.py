@@ -19,7 +19,7 @@ OPTIONS = (
     "--disable-dev-shm-usage",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # nothing from elsewhere
 )
-WAIT = 60_000
+WAIT = 240_000
 """Milliseconds that a page has for what is waited for."""
 DESKTOP: ViewportSize = {"width": 1280, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 800}

@@ -225,9 +225,8 @@ def test_a_report_over_flops_goes_on_where_it_was_interrupted(
 
 # Limits ----------------------------------------------------------------------------------------
 SOLVES = """
-import signal
-signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # until there is something to stop
-import json, sys, time
+import json, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from subgame.serve import worker
 
 def solve(data, folder, task):
@@ -276,12 +275,12 @@ def test_a_job_ends_when_its_time_is_over(
 ) -> None:
     stand_in(monkeypatch, solve)
     monkeypatch.setattr(jobs, "PATIENCE", patience)
-    with serving(tmp_path, workers=1, seconds=1.0) as client:
+    with serving(tmp_path, workers=1, seconds=0.01) as client:
         job = client.post("/api/spots/solve", json=SPOT).json()["id"]
         row = wait(client, job, "done", "failed")
     assert row["state"] == state
     said = row["note"] if state == "done" else row["error"]
-    assert said == "It was stopped after 1 s, the most for a job."
+    assert said == "It was stopped after 0.01 s, the most for a job."
     assert state == "failed" or row["result"]["stopped"] == "interrupted"
 
 

@@ -277,6 +277,33 @@ def test_what_is_wrong_is_said_beside_its_field(
     assert words in caught.value.fields[field]
 
 
+def test_a_solution_is_saved_without_its_rivers(
+    solved: Solved, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is far smaller, is read by the page, and shows what the whole one shows."""
+    small = solved.client.get(f"/api/jobs/{solved.free}/file", params={"rivers": False})
+    assert small.status_code == 200
+    assert len(small.content) < solved.file(solved.free).stat().st_size / 3
+    kind = {"content-type": "application/octet-stream"}
+    sent = solved.client.post("/api/solutions?name=small", content=small.content, headers=kind)
+    again = sent.json()["id"]
+    monkeypatch.setattr(worker, "limit_memory", lambda most: None)
+    worker.run(solved.data, again)
+    store = Store(solved.data)
+    told = json.loads((solved.data / "jobs" / again / "result.json").read_text())
+    store.put("jobs", store.get("jobs", again) | {"state": "done", "result": told})
+    store.close()
+    one, two = (
+        solved.ask(f"{job}/decision", line="r50 c / 3c", values=True)
+        for job in (solved.free, again)
+    )
+    assert two["hands"] == one["hands"]
+    assert two["frequency"] == pytest.approx(one["frequency"], abs=1e-4)
+    assert two["values"]["ev"] == pytest.approx(one["values"]["ev"], abs=3.0)  # % of the pot
+    refused = solved.client.get(f"/api/jobs/{solved.locked}/file", params={"rivers": False})
+    assert (refused.status_code, "locks" in refused.json()["message"]) == (400, True)
+
+
 def test_a_file_is_opened_by_its_path_only_on_this_machine(tmp_path: Path) -> None:
     (tmp_path / "notes.safetensors").write_text("nothing")
     body = {"path": str(tmp_path / "notes.safetensors")}

@@ -358,7 +358,7 @@ def test_public_tree_is_frozen() -> None:
 
 def test_progress_counts_histories() -> None:
     seen: list[int] = []
-    tree = sg.compile(sg.games.load("goofspiel(cards=4, order=random)"), progress=seen.append)
+    tree = sg.compile(sg.games.load("phantom-ttt(abrupt=true)"), progress=seen.append)
     tree = sequence_tree(tree)
     assert tree.histories is not None
     assert seen == sorted(set(seen))

@@ -46,13 +46,13 @@ GAMES = {
 def _answer(order: dict[str, Any]) -> None:
     """The work of a measuring process: each answer is written as soon as it is found."""
     logging.getLogger("subgame").setLevel(logging.ERROR)  # the parent process logs
-    with Path(order["scratch"], "answers").open("a") as told:
+    with Path(order["scratch"], "answers").open("a") as answers:
         try:
             contender = CONTENDERS[order["who"]](GAMES[order["game"]], order["scratch"])
             built = contender.build()
         except Exception as error:  # a peer may be missing or fail in any way
             for task in order["tasks"]:
-                print(json.dumps([task, _reason(error)]), file=told, flush=True)
+                print(json.dumps([task, _reason(error)]), file=answers, flush=True)
             return
         for task in order["tasks"]:
             answer: float | str
@@ -60,7 +60,7 @@ def _answer(order: dict[str, Any]) -> None:
                 answer = _do(contender, task, built)
             except Exception as error:
                 answer = _reason(error)
-            print(json.dumps([task, answer]), file=told, flush=True)
+            print(json.dumps([task, answer]), file=answers, flush=True)
 
 
 def _reason(error: Exception) -> str:

@@ -66,7 +66,7 @@ def run(
     threads: Sequence[int] = (1, 2),
     progress: Callable[[str], None] | None = None,
     peer: str | None = None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Measure the spots (or `only` one) with each number of threads, beside the command `peer`."""
     if only is not None and only not in SPOTS and only != WHOLE:
         raise did_you_mean("hold'em spot", only, [*SPOTS, WHOLE])
@@ -119,7 +119,7 @@ def probe(threads: int, size: int = 1 << 26) -> float:
     return best
 
 
-def whole(threads: int, tell: Callable[[str], None]) -> dict[str, Any]:
+def whole(threads: int, tell: Callable[[str], None]) -> dict[str, object]:
     """Flop hold'em from the first blind, all 1,755 flops, no abstraction, by CFR+."""
     began = time.perf_counter()
     tree = sg.compile(sg.holdem.nlfh(), memory_limit="12GiB")
@@ -155,7 +155,7 @@ def ask(command: str, spot: Spot, threads: int) -> Peer:
     (ranges), threads and targets (per cent of the pot). It prints one: seconds_per_iteration,
     iterations (one for each target, null if it was not reached) and memory_bytes.
     """
-    given = {
+    request = {
         "board": spot.board,
         "pot": spot.pot,
         "stack": spot.stack,
@@ -168,7 +168,7 @@ def ask(command: str, spot: Spot, threads: int) -> Peer:
     try:
         done = subprocess.run(
             shlex.split(command),
-            input=json.dumps(given),
+            input=json.dumps(request),
             capture_output=True,
             text=True,
             check=True,
@@ -191,7 +191,7 @@ def ask(command: str, spot: Spot, threads: int) -> Peer:
 
 def measure(
     name: str, threads: int, bandwidth: float, command: str | None = None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """One spot, one number of threads."""
     spot = SPOTS[name]
     began = time.perf_counter()
@@ -254,7 +254,7 @@ def _seconds(call: Callable[..., object], *args: object, **options: object) -> f
 
 def from_the_shell(spot: Spot, threads: int, target: float) -> float:
     """Seconds of the command that solves a spot, once its kernels are compiled."""
-    given = {
+    options = {
         "board": spot.board,
         "pot": spot.pot,
         "stack": spot.stack,
@@ -265,7 +265,7 @@ def from_the_shell(spot: Spot, threads: int, target: float) -> float:
         "threads": threads,
         "schedule": SCHEDULE,
     }
-    words = [word for name, value in given.items() for word in (f"--{name}", str(value))]
+    words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
     command, took = [sys.executable, "-m", "subgame.cli", "endgame", *words], []
     for _ in range(2 if spot.most > 500 else 1):
         took.append(_seconds(subprocess.run, command, check=True, capture_output=True))
@@ -300,25 +300,25 @@ def _solve(
             return best, reached, run.iteration
 
 
-def table(found: dict[str, Any]) -> Table:
+def table(measured: dict[str, Any]) -> Table:
     """The rows for the terminal."""
     from rich.table import Table
 
-    if "whole" in found:
-        return _whole_table(found["whole"])
+    if "whole" in measured:
+        return _whole_table(measured["whole"])
     speeds = ", ".join(
         f"{n} thread{'s' if n > 1 else ''} {b / 1e9:.3g} GB/s"
-        for n, b in found["bandwidth"].items()
+        for n, b in measured["bandwidth"].items()
     )
     title = (
-        f"Hold'em by {found['schedule']} with {found['vector_unit']}; "
+        f"Hold'em by {measured['schedule']} with {measured['vector_unit']}; "
         f"in brackets: times as fast as the peer ({speeds})"
     )
     out = Table(title=title, box=None, header_style="bold", padding=(0, 1, 0, 0))
     columns = ("spot", "on", "ms/iteration", "to 0.5 % of pot", "to 0.1 %", "MiB", "ns", "band")
     for column in columns:
         out.add_column(column, justify="left" if column == "spot" else "right", no_wrap=True)
-    for row in found["rows"]:
+    for row in measured["rows"]:
         ratio = row.get("ratio") or {}
         cells = [
             row["spot"],
@@ -339,32 +339,32 @@ def table(found: dict[str, Any]) -> Table:
     checked, shell = (
         "; ".join(
             f"{row['spot']} on {row['threads']}: {', '.join(map(_spent, row[kind].values()))}"
-            for row in found["rows"]
+            for row in measured["rows"]
             if row.get(kind)
         )
         for kind in ("seconds_with_checks", "seconds_from_the_shell")
     )
     out.caption = (
         "on: threads; ns: per action and hand; band: share of the bandwidth\n"
-        f"peer: {found['peer']}; whole solves with their checks: {checked}"
+        f"peer: {measured['peer']}; whole solves with their checks: {checked}"
     )
     if shell:
         out.caption += f"\nfrom the shell: {shell}"
     return out
 
 
-def _whole_table(found: dict[str, Any]) -> Table:
+def _whole_table(measured: dict[str, Any]) -> Table:
     from rich.table import Table
 
     title = (
-        f"{found['game']} by CFR+, {found['threads']} threads: "
-        f"{found['seconds_per_iteration']:.3g} s an iteration, "
-        f"{found['small blind, mbb/h']:+.4g} mbb/h for the small blind"
+        f"{measured['game']} by CFR+, {measured['threads']} threads: "
+        f"{measured['seconds_per_iteration']:.3g} s an iteration, "
+        f"{measured['small blind, mbb/h']:+.4g} mbb/h for the small blind"
     )
     out = Table(title=title, box=None, header_style="bold")
     for column in ("iterations", "seconds", "mbb/h", "prototype"):
         out.add_column(column, justify="right")
-    for row in found["iterations, s, mbb/h, the prototype's"]:
+    for row in measured["iterations, s, mbb/h, the prototype's"]:
         out.add_row(f"{row[0]:,}", *(f"{number:.4g}" for number in row[1:]))
     return out
 

@@ -96,16 +96,16 @@ def lbr(quick: bool) -> Iterator[Row]:
     ('LBR (fcpa) against always-fold', 750.0)
     """
     for setting, paper in (("fcpa", 750), ("fc", 250)):
-        found = _won(FLOP, LocalBestResponse(_game(FLOP), Always("fold"), setting), Always("fold"))
-        yield _row(f"LBR ({setting}) against always-fold", found, "mbb/h", exact=paper)
+        won = _won(FLOP, LocalBestResponse(_game(FLOP), Always("fold"), setting), Always("fold"))
+        yield _row(f"LBR ({setting}) against always-fold", won, "mbb/h", exact=paper)
     for name, iterations in ((LEDUC, 0), (LEDUC, ROUGH), (FLOP, 0), (FLOP, 5)):
         game, uniform = _game(name), Strategy.uniform(_tree(name))
         agent = StrategyAgent(_strategy(name, iterations) if iterations else uniform)
         unit, scale = game.unit
         most = scale * exploitability(_tree(name), agent.strategy).mean
-        found = _won(name, LocalBestResponse(game, agent, "fcpa"), agent)
+        won = _won(name, LocalBestResponse(game, agent, "fcpa"), agent)
         played = f"a blueprint of {iterations} iterations" if iterations else "uniform play"
-        yield _row(f"LBR (fcpa) against {played}, {name}", found, unit, at_most=most)
+        yield _row(f"LBR (fcpa) against {played}, {name}", won, unit, at_most=most)
 
 
 def _won(name: str, one: Agent, two: Agent) -> float:
@@ -121,21 +121,21 @@ def aivat(quick: bool) -> Iterator[Row]:
         count = hands // 20 if quick else hands
         for against, theirs in (("itself", ours), ("random play", Strategy.random(tree, SEED))):
             agents = [StrategyAgent(ours), StrategyAgent(theirs)]
-            found = match(game, agents, count, seed=SEED, aivat=True)
-            assert found.aivat is not None
+            result = match(game, agents, count, seed=SEED, aivat=True)
+            assert result.aivat is not None
             exact = head_to_head(tree, ours, theirs).mean * game.unit[1]
-            error = found.aivat.interval95 / Z95
+            error = result.aivat.interval95 / Z95
             yield _row(
                 f"AIVAT on {name}, near equilibrium against {against}",
-                100 * (1 - found.aivat.interval95 / found.result.interval95),
+                100 * (1 - result.aivat.interval95 / result.result.interval95),
                 "% less standard deviation",
                 hands=count,
-                mean=found.result.mean,
-                interval95=found.result.interval95,
-                aivat_mean=found.aivat.mean,
-                aivat_interval95=found.aivat.interval95,
+                mean=result.result.mean,
+                interval95=result.result.interval95,
+                aivat_mean=result.aivat.mean,
+                aivat_interval95=result.aivat.interval95,
                 exact_mean=exact,
-                p_value=math.erfc(abs(found.aivat.mean - exact) / error / math.sqrt(2)),
+                p_value=math.erfc(abs(result.aivat.mean - exact) / error / math.sqrt(2)),
             )
 
 
@@ -147,8 +147,8 @@ def agents(quick: bool) -> Iterator[Row]:
     for kind in (NestedAgent, LimitedAgent):
         for technique in TECHNIQUES[1:3] if quick else TECHNIQUES:
             agent = kind(blueprint, technique=technique, iterations=200, seconds=None)
-            found = exploitability(blueprint.tree, _known(LEDUC, agent)).mean
-            yield _row(f"{kind.name}:{technique}", found, "chips", at_most=plain)
+            gap = exploitability(blueprint.tree, _known(LEDUC, agent)).mean
+            yield _row(f"{kind.name}:{technique}", gap, "chips", at_most=plain)
 
 
 def _row(what: str, value: float, unit: str, **more: object) -> Row:
@@ -166,7 +166,7 @@ TITLES = {
 
 def run(
     only: str | None = None, quick: bool = False, progress: Callable[[str], None] | None = None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The rows of all `SECTIONS`, or of one; `quick` plays fewer hands."""
     if only is not None and only not in SECTIONS:
         raise did_you_mean("section", only, SECTIONS)
@@ -180,7 +180,7 @@ def run(
     return out
 
 
-def table(found: dict[str, Any]) -> Table:
+def table(measured: dict[str, Any]) -> Table:
     """One table, section by section, with what each figure should be."""
     from rich import box
     from rich.table import Table
@@ -189,10 +189,10 @@ def table(found: dict[str, Any]) -> Table:
     shown.add_column("what")
     for column in ("found", "unit", "should be"):
         shown.add_column(column, justify="left" if column == "unit" else "right")
-    for name in (section for section in SECTIONS if section in found):
+    for name in (section for section in SECTIONS if section in measured):
         shown.add_section()
         shown.add_row(f"[bold]{TITLES[name]}[/]", "", "", "")
-        for row in found[name]:
+        for row in measured[name]:
             bars = {"at_least": "≥", "at_most": "≤", "exact": "="}
             bar = next((f"{sign} {row[k]:,.4g}" for k, sign in bars.items() if k in row), "")
             bar = f"p = {row['p_value']:.2g}" if "p_value" in row else bar

@@ -111,20 +111,20 @@ def run(
         raise SubgameError(f"No benchmark has '{only}' in its name. Known: {names}.")
     if quick:
         works = [work for work in works if (work.game, work.task) != ("liar's dice", "lp")]
-    found: dict[tuple[str, str, str], float | str] = {}  # a value, or why there is none
+    values: dict[tuple[str, str, str], float | str] = {}  # a value, or why there is none
     for game in dict.fromkeys(work.game for work in works):
         tasks = [work.task for work in works if work.game == game]
         for who in (OURS, *PEERS):
             missing = {task: _left_out(who, game, task, quick) for task in tasks}
-            found |= {(who, game, task): why for task, why in missing.items() if why}
+            values |= {(who, game, task): why for task, why in missing.items() if why}
             for job in _jobs([task for task in tasks if not missing[task]]):
                 if progress is not None:
                     progress(f"{game}: {who}, {', '.join(job)}")
                 limit = QUICK_LIMIT if quick and who != OURS else LIMIT
                 answers = measure(who, game, job, limit)
-                found |= {(who, game, task): answer for task, answer in answers.items()}
+                values |= {(who, game, task): answer for task, answer in answers.items()}
     return [
-        _row(work, {who: found[who, work.game, work.task] for who in (OURS, *PEERS)})
+        _row(work, {who: values[who, work.game, work.task] for who in (OURS, *PEERS)})
         for work in works
     ]
 
@@ -146,9 +146,9 @@ def _jobs(tasks: Iterable[str]) -> list[list[str]]:
     return [*([shared] if shared else []), *([task] for task in tasks if task not in SHARED)]
 
 
-def _row(work: Work, found: dict[str, float | str]) -> dict[str, object]:
+def _row(work: Work, measured: dict[str, float | str]) -> dict[str, object]:
     """A line of the table from all values; a string is the reason why there is no value."""
-    values = {who: value if isinstance(value, float) else None for who, value in found.items()}
+    values = {who: value if isinstance(value, float) else None for who, value in measured.items()}
     ours = values.pop(OURS)
     best = min((v, who) for who, v in values.items() if v) if any(values.values()) else None
     ratio = best[0] / ours if best and ours else None
@@ -168,7 +168,7 @@ def _row(work: Work, found: dict[str, float | str]) -> dict[str, object]:
         "ratio": ratio,
         "bar": work.bar,
         "bar_met": met,
-        "notes": {who: why for who, why in found.items() if isinstance(why, str)},
+        "notes": {who: why for who, why in measured.items() if isinstance(why, str)},
     }
 
 
@@ -239,6 +239,6 @@ def measure(who: str, game: str, tasks: Sequence[str], limit: float) -> dict[str
             why = ": ".join([f"its process ended with code {done.returncode}", *last])
         except subprocess.TimeoutExpired:
             why = f"not done in {limit:.0f} s"
-        told = Path(scratch, "answers")
-        answers = map(json.loads, told.read_text().splitlines() if told.exists() else ())
+        written = Path(scratch, "answers")
+        answers = map(json.loads, written.read_text().splitlines() if written.exists() else ())
         return {**dict.fromkeys(tasks, why), **dict(answers)}

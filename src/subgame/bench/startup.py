@@ -107,7 +107,7 @@ def run(
     quick: bool = False,
     progress: Callable[[str], None] | None = None,
     commands: Sequence[str] = (),
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Measure all of `COMMANDS`, the help of `commands` and `ERRORS`, or one of these.
 
     `quick` leaves out the old commit and the installation.
@@ -160,8 +160,8 @@ def _measured(name: str, words: list[str], place: Path, cache: Path) -> dict[str
         with tempfile.TemporaryDirectory() as empty:
             return _timed(command, place, {**where, "NUMBA_CACHE_DIR": empty})
     _timed(command, place, where)  # kernels and Python's own files are then in their caches
-    found = [_timed(command, place, where) for _ in range(REPEATS)]
-    return {key: min(each[key] for each in found) for key in ("wall", "cpu")}
+    runs = [_timed(command, place, where) for _ in range(REPEATS)]
+    return {key: min(run[key] for run in runs) for key in ("wall", "cpu")}
 
 
 def _timed(
@@ -186,7 +186,7 @@ def _timed(
     }
 
 
-def table(found: dict[str, Any]) -> Table:
+def table(measured: dict[str, Any]) -> Table:
     """Wall and CPU seconds, before and now."""
     from rich import box
     from rich.table import Table
@@ -199,7 +199,7 @@ def table(found: dict[str, Any]) -> Table:
     def cell(value: float | None) -> str:
         return "" if value is None else f"{value:.2f}" if value < 10 else f"{value:.0f}"
 
-    for row in found["rows"]:
+    for row in measured["rows"]:
         before, now = row.get("before", {}), row["now"]
         times = (before.get("wall"), now["wall"], row["limit"], before.get("cpu"), now["cpu"])
         shown.add_row(row["what"], *map(cell, times))

@@ -15,7 +15,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
@@ -26,9 +26,10 @@ import numpy as np
 from rich.table import Table
 
 import subgame as sg
-from subgame.bench.holdem_spots import SPOTS
+from subgame.bench.suite_tasks import TASKS, VERSION, Task, blueprint_of, tree_of
 from subgame.errors import SubgameError, did_you_mean
 from subgame.refine.gadgets import Gadget, technique
+from subgame.refine.verbs.in_turn import refine_in_turn
 from subgame.solve.evaluate import best_response_strategy, expected_value
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeTree
@@ -36,7 +37,6 @@ from subgame.tree.ranges.tree import RangeTree
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-VERSION = 1
 SCHEDULE = "cfr+"
 REFINED = 0.1
 FORMS: dict[str, Callable[[], Gadget]] = {
@@ -60,80 +60,8 @@ FORMS: dict[str, Callable[[], Gadget]] = {
     },
 }
 """The techniques of the suite by name; `Gadget.refined` is Kubicek, Lisy & Sandholm's."""
-
-
-@dataclass(frozen=True)
-class Task:
-    """One task. `at` is the frontier; a task without one answers off-tree bets by `nest`."""
-
-    name: str
-    game: str
-    blueprint: str
-    """How it is made: "uniform", "random SEED", "published NAME", or a schedule and iterations."""
-    at: str = ""
-    iterations: int = 300
-    knowledge: int | None = None
-    """The order of knowledge by which the frontier is cut; None for public states."""
-    smaller: str = ""
-    """Of a task without frontier: the game of the blueprint."""
-
-
-LEDUC = "no-limit-leduc(stack=60, ante=10, bets=1x a, replies={})"
-TASKS = (
-    Task("coin-toss", "coin-toss", "published paper", "Play"),
-    Task("kuhn-uniform", "kuhn", "uniform", "depth 1"),
-    Task("kuhn-10", "kuhn", "cfr 10", "depth 1"),
-    Task("leduc-uniform", "leduc", "uniform", "after round 1"),
-    Task("leduc-random", "leduc", "random 1", "after round 1"),
-    Task("leduc-3", "leduc", "cfr 3", "after round 1"),
-    Task("leduc-10", "leduc", "cfr 10", "after round 1"),
-    Task("leduc-30", "leduc", "cfr 30", "after round 1"),
-    Task("leduc-100", "leduc", "cfr 100", "after round 1"),
-    Task("leduc-board-10", "leduc", "cfr 10", "after the board card"),
-    Task("leduc-board-100", "leduc", "cfr 100", "after the board card"),
-    Task("leduc-knowledge-10", "leduc", "cfr 10", "after round 1", 100, knowledge=1),
-    Task("liars-dice-3", "liars-dice(faces=3)", "cfr 10", "after the first bid"),
-    Task("liars-dice-4-10", "liars-dice(faces=4)", "cfr 10", "after the first bid"),
-    Task("liars-dice-4-100", "liars-dice(faces=4)", "cfr 100", "after the first bid"),
-    Task("liars-dice-5", "liars-dice(faces=5)", "cfr 30", "after the first bid"),
-    Task("goofspiel-3", "goofspiel(cards=3)", "uniform", "after trick 1"),
-    Task("goofspiel-4-10", "goofspiel(cards=4)", "cfr 10", "after trick 1"),
-    Task("goofspiel-4-100", "goofspiel(cards=4)", "cfr 100", "after trick 1"),
-    Task("goofspiel-points", "goofspiel(cards=4, returns=points)", "cfr 10", "after trick 1"),
-    Task("dark-hex", "dark-hex", "cfr 8", "after 2 turns"),
-    Task("dark-hex-knowledge", "dark-hex", "cfr 8", "after 2 turns", knowledge=1),
-    Task("dark-hex-2x3", "dark-hex(rows=2, cols=3)", "cfr 8", "after 4 turns", 100),
-    Task("phantom-ttt", "phantom-ttt(abrupt=true)", "cfr 8", "after 2 turns"),
-    Task("phantom-ttt-knowledge", "phantom-ttt(abrupt=true)", "cfr 8", "after 2 turns", 300, 1),
-    Task("battleship", "battleship(rows=1, cols=4, ship=2, shots=3)", "cfr 8", "after the ships"),
-    Task("river-equal", "river-45", "cfr+ 10", "root", 200),
-    Task("river-single", "river-srp", "cfr+ 10", "root", 200),
-    Task("river-3bet", "river-3bet", "cfr+ 10", "root", 200),
-    Task("off-tree-kuhn", "no-limit-kuhn(bets=all)", "cfr+ 1000", smaller="no-limit-kuhn"),
-    Task(
-        "off-tree-leduc", LEDUC.format("0.5x 1x a"), "cfr+ 300", "", 200, None, LEDUC.format("1x a")
-    ),
-)
 HOLDEM_DIGITS = 3
 """Digits of a hold'em blueprint's exploitability that are the same on every machine."""
-
-
-@cache
-def tree_of(game: str) -> PublicTree:
-    """The tree of a game, or of a spot of `subgame bench holdem`."""
-    return SPOTS[game].tree() if game in SPOTS else sg.compile(sg.games.load(game))
-
-
-def blueprint_of(tree: PublicTree, recipe: str) -> sg.Strategy:
-    """A blueprint by its recipe."""
-    kind, _, rest = recipe.partition(" ")
-    if kind == "uniform":
-        return sg.Strategy.uniform(tree)
-    if kind == "random":
-        return sg.Strategy.random(tree, seed=int(rest))
-    if kind == "published":
-        return sg.Strategy.published(tree, rest)
-    return sg.solve(tree, kind, iterations=int(rest)).strategy
 
 
 @cache
@@ -213,7 +141,8 @@ def measure(task: Task, gadget: Gadget) -> dict[str, Any]:
 
 def _refined(task: Task, tree: PublicTree, gadget: Gadget) -> dict[str, Any]:
     blueprint = _blueprint(task)
-    result = sg.refine(
+    verb = refine_in_turn if task.in_turn else sg.refine
+    result = verb(
         tree,
         blueprint,
         at=_subgames(task) if task.knowledge else task.at,
@@ -255,26 +184,51 @@ def _nested(task: Task, tree: PublicTree, gadget: Gadget) -> dict[str, Any]:
 
 
 def run(
-    tasks: Sequence[Task], techniques: Sequence[str], progress: Callable[[str], None]
+    tasks: Sequence[Task],
+    techniques: Sequence[str],
+    progress: Callable[[str], None],
+    done: Sequence[Mapping[str, Any]] = (),
+    keep: Callable[[dict[str, Any]], None] = lambda result: None,
 ) -> dict[str, Any]:
-    """Every technique on every task: a row each, and the summary."""
+    """Every technique on every task: a row each, and the summary.
+
+    Rows that are `done` are not made again. `keep` is called with the result after each task.
+    """
     forms = dict(map(form, techniques))
-    rows = []
+    made = {(row["task"], row["technique"]): row for row in done}
+    result = dict[str, Any]()
     for k, task in enumerate(tasks):
-        progress(f"{task.name} ({k + 1} of {len(tasks)})")
-        check(task)
-        measure(task, sg.Resolve())  # kernels are loaded and blueprints made now
-        rows += [
-            {"task": task.name, "technique": name} | measure(task, gadget)
-            for name, gadget in forms.items()
-        ]
-    return {
-        "version": VERSION,
-        "schedule": SCHEDULE,
-        "tasks": [asdict(task) for task in tasks],
-        "rows": rows,
-        "summary": summary(rows),
-    }
+        missing = [name for name in forms if (task.name, name) not in made]
+        if missing:
+            progress(f"{task.name} ({k + 1} of {len(tasks)})")
+            check(task)
+            measure(task, sg.Resolve())  # kernels are loaded and blueprints made now
+        for name in missing:
+            row = {"task": task.name, "technique": name}
+            made[task.name, name] = row | measure(task, forms[name])
+        rows = [made[t.name, name] for t in tasks[: k + 1] for name in forms]
+        result = {
+            "version": VERSION,
+            "schedule": SCHEDULE,
+            "tasks": [asdict(task) for task in tasks[: k + 1]],
+            "rows": rows,
+            "summary": summary(rows),
+        }
+        if missing:
+            keep(result)
+    return result
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file of results of this version; none if there is no such file."""
+    if not path.exists():
+        return []
+    try:
+        result = json.loads(path.read_text(encoding="utf-8"))
+        rows: list[dict[str, Any]] = result["rows"] if result["version"] == VERSION else []
+    except (ValueError, KeyError, TypeError) as error:
+        raise SubgameError(f"{path} is no file of the suite's results: {error!r}.") from error
+    return rows
 
 
 def named(names: Sequence[str]) -> list[Task]:

@@ -13,7 +13,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from subgame.games.holdem.rules import Betting
-from subgame.games.holdem.translation import ActionMapping, mapping, real_action, translated
+from subgame.games.holdem.translation import (
+    ActionMapping,
+    answer,
+    mapping,
+    real_action,
+    translated,
+)
 
 DETERMINISTIC = mapping("deterministic-pseudo-harmonic")
 """What a real bet is taken for where one abstract betting is followed, without coin flips."""
@@ -46,6 +52,11 @@ class AbstractDecision:
     def real_actions(self, real: Betting) -> list[str]:
         """[k] the actions as they are made in the real betting."""
         return [real_action(real, bet) for bet in self.bets]
+
+    def nearest(self, real: Betting, actions: Sequence[str]) -> list[int]:
+        """[k] which of the real actions each action is made as, where there are no others."""
+        bets = [real.bet(action) for action in actions]
+        return [answer(bet, bets) for bet in self.bets]
 
     def made_as(self, real: Betting, action: str) -> list[int]:
         """The actions that are made as this real one."""

@@ -209,7 +209,7 @@ class BlueprintRecipe:
             **{"name": name, **own, **game, **parts.get("training", {})},
         )
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """The recipe as plain values, as files keep it."""
         return asdict(self)
 

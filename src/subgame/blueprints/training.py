@@ -209,7 +209,7 @@ def memory(recipe: BlueprintRecipe, tree: BettingArrays, device: str, threads: i
     return 4.0 * cells * (5 + threads) + 7.0 * boards * deck.num_hands + vectors
 
 
-def _essence(recipe: BlueprintRecipe) -> dict[str, Any]:
+def _essence(recipe: BlueprintRecipe) -> dict[str, object]:
     """What must be the same when a training goes on."""
     free = ("name", "iterations", "hours", "prune")
     return {key: value for key, value in recipe.as_dict().items() if key not in free}

@@ -95,7 +95,7 @@ def acpc_command(
 def _show(
     played: Played, agent: str, rules: Game, log: Path | None, whole: bool, json: bool
 ) -> None:
-    found, unit = played.result, rules.unit[0]
+    estimate, unit = played.result, rules.unit[0]
     if json:
         emit(
             {
@@ -105,12 +105,12 @@ def _show(
                 "complete": whole,
                 "actions": played.actions,
                 "unit": unit,
-                "mean": found.mean,
-                "interval95": found.interval95,
+                "mean": estimate.mean,
+                "interval95": estimate.interval95,
                 "log": None if log is None else str(log),
             }
         )
         return
-    won = f"{found.mean:+.4g} ± {found.interval95:.3g} {unit}"
+    won = f"{estimate.mean:+.4g} ± {estimate.interval95:.3g} {unit}"
     rest = "" if whole else "; the match did not end"
     stdout().print(Text(f"{agent} wins {won}, {len(played.won):,} hands{rest}"))

@@ -95,13 +95,13 @@ def bench_command(
     if what == "decisions":
         more |= _graded(agent, seconds)
     with whole_solves():
-        found = module.run(only=only, quick=quick, progress=announce, **more)
+        measured = module.run(only=only, quick=quick, progress=announce, **more)
     if json:
-        said = {"benchmarks": found} if what == "games" else found
+        said = {"benchmarks": measured} if what == "games" else measured
         asked = f" --agent {agent}" * bool(agent) + f" --seconds {seconds}" * bool(seconds)
         emit({**_made_by(what + asked, only, quick), **said})
     else:
-        stdout().print(module.table(found))
+        stdout().print(module.table(measured))
 
 
 def _graded(agent: str | None, seconds: float | None) -> dict[str, Any]:

@@ -87,12 +87,12 @@ def check_readable(option: str, path: Path | None, wanted: str) -> None:
         raise SubgameError(f"{option}: {error}") from None
 
 
-def check_least(name: str, given: int | None, least: int = 1) -> None:
+def check_least(name: str, value: int | None, least: int = 1) -> None:
     """Refuse a number that is too small, and one that is too large for any count."""
     from subgame.solve.limits import check_count
 
-    if given is not None:
-        check_count(name, given, least)
+    if value is not None:
+        check_count(name, value, least)
 
 
 def check_player(player: int | None) -> None:

@@ -84,21 +84,21 @@ def announce(line: str) -> None:
     stderr().print(Text(line, style="dim"), soft_wrap=True)
 
 
-def bounded(option: str, wanted: int, each: float) -> int:
+def bounded(option: str, wanted: int, need: float) -> int:
     """How many processes are started of those that are wanted (0: one per core); says if fewer.
 
-    `each` is the memory of one of them.
+    `need` is the memory of one of them.
     """
     from subgame.memory import available, cores, most_processes
 
-    many = most_processes(wanted or None, each)
+    many = most_processes(wanted or None, need)
     if many < wanted:
         free = available()
         memory = "" if math.isinf(free) else f" and {human_bytes(free)} of available memory"
         started = "1 process is" if many == 1 else f"{many:,} processes are"
         announce(
             f"{option} {wanted:,}: {started} started. There are {cores():,} cores{memory}; a "
-            f"process takes about {human_bytes(each)}."
+            f"process takes about {human_bytes(need)}."
         )
     return many
 

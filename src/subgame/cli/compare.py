@@ -48,11 +48,11 @@ def compare_command(
     check_spot(one)
     check_spot(two)
 
+    from subgame.refine.ranges.compact_spots import open_spot
     from subgame.spots.compare import Comparison
     from subgame.spots.decisions import hands_in
-    from subgame.spots.endgame import Endgame
 
-    both = Comparison(Endgame.open(one), Endgame.open(two))
+    both = Comparison(open_spot(one), open_spot(two))
     pair = both.at(line)
     hands_in(pair.one.tree.holdem.deck, hand)
     if action is not None and action not in pair.actions:

@@ -136,10 +136,10 @@ def _player(
     """The player of an argument: a place to connect to, or the name of an agent."""
     from subgame.play.protocols.remote import Remote
 
-    found = _PORT.fullmatch(text)
-    if found is None:
+    match = _PORT.fullmatch(text)
+    if match is None:
         return text
-    name, port = found[1] or f"player{number}", int(found[2])
+    name, port = match[1] or f"player{number}", int(match[2])
     journal = None if log is None else log.with_name(f"{log.name}.{name}")
     return Remote(game, name, host=host, port=port, limits=limits, journal=journal)
 

@@ -97,16 +97,16 @@ def river(meter: Meter) -> Section:
     decision, console = spot.decision(""), stdout()
     lost = result.exploitability.mean
     figures = (
-        f"  OOP wins {spot.ev[0]:.1f} of the pot of {POT} chips with {100 * spot.equity[0]:.0f} % "
-        f"equity, IP {spot.ev[1]:.1f}.\n"
-        f"  {result.iterations} iterations in {seconds_text(result.seconds)}: a best response "
+        f"Of the pot of {POT} chips OOP (who acts first) wins {spot.ev[0]:.1f}, with "
+        f"{100 * spot.equity[0]:.0f} % equity, and IP (in position) {spot.ev[1]:.1f}. "
+        f"{result.iterations} iterations took {seconds_text(result.seconds)}. A best response "
         f"wins {lost:.2f} chips more, {100 * lost / POT:.2g} % of the pot."
     )
     grid = draw(decision, title(decision), console, cell_width(console))
     row = {"board": BOARD, "ev": list(spot.ev), "equity": list(spot.equity)}
     row |= {key: result.as_dict()[key] for key in ("iterations", "seconds", "exploitability")}
-    heading = f"A poker spot: a river with a pot of {POT} and {STACK} behind"
-    return Section("river", heading, Group(grid, Text(), Text(figures), Text()), [row])
+    heading = f"A poker spot: the river {BOARD}, a pot of {POT} and {STACK} behind"
+    return Section("river", heading, Group(grid, Text(), Text(figures, "dim"), Text()), [row])
 
 
 def safely(meter: Meter) -> Section:
@@ -116,7 +116,7 @@ def safely(meter: Meter) -> Section:
     tree = sg.compile(sg.holdem.endgame(BOARD, POT, STACK, RANGES, BETS), merge=False)
     rough = sg.solve(tree, "cfr+", iterations=15).strategy
     gadgets = (sg.Unsafe(), sg.Resolve(), sg.Maxmargin())
-    numbers = ("before", "after", "smallest margin", "time")
+    numbers = ("before", "after", "margin", "time")
     heading = "The river after 15 iterations, solved again where OOP has bet 50 (% of the pot)"
     shown = table("technique", *numbers, "safe", numbers=numbers, title=heading)
     rows: list[dict[str, Any]] = []
@@ -126,8 +126,9 @@ def safely(meter: Meter) -> Section:
         rows.append(row)
         shown.add_row(gadget.name, *cells, Text("yes" if gadget.is_safe else "no", style="dim"))
     meaning = (
-        "  Unsafe solving trusts the range that the rough solution bets; a best response comes\n"
-        "  with another. A safe technique is never more exploitable than what it improves.\n"
+        "Before and after: how much a best response wins. Unsafe solving assumes that OOP bets "
+        "the range of the rough solution; an opponent who bets another range wins more. A safe "
+        "technique is never more exploitable than the strategy that it improves.\n"
     )
     title = "Safe refinement: the spot is solved again during play"
     return Section("safely", title, Group(shown, Text(meaning, "dim")), rows)
@@ -162,14 +163,13 @@ def schedules(meter: Meter) -> Section:
             for schedule, count in SCHEDULES.items()
         ]
         numbers = ("iterations", "exploitability", "value", "time")
-        shown = table("schedule", "description", *numbers, numbers=numbers, title=_title(tree))
+        shown = table("schedule", *numbers, numbers=numbers, title=_title(tree))
         for result in [*results, exact]:
             answer = result.as_dict()
             keys = ("game", "schedule", "iterations", "seconds", "value", "exploitability")
             rows.append({key: answer[key] for key in keys})
             shown.add_row(
-                result.schedule,
-                Text(_what(result.schedule), style="dim"),
+                _what(result.schedule),
                 f"{result.iterations:,}",
                 f"{max(result.exploitability.mean, 0.0):.2g}",
                 number_text(result.value),
@@ -177,7 +177,7 @@ def schedules(meter: Meter) -> Section:
                 end_section=result is results[-1],
             )
         parts.append(shown)
-    title = "Solving: seven variants of counterfactual regret minimisation and a linear program"
+    title = "Solving: seven variants of CFR and a linear program"
     return Section("schedules", title, Group(*parts), rows)
 
 
@@ -196,20 +196,20 @@ def techniques(meter: Meter) -> Section:
     others = (sg.Estimate(), sg.Distributional(), sg.ReachEstimateDistributional())
     gadgets = (sg.Unsafe(), *safe, *others, sg.Resolve(refined=0.1))
     title = f"Leduc: a blueprint of {ROUGH} iterations, refined in its five subgames"
-    numbers = ("before", "after", "smallest margin", "time")
+    numbers = ("before", "after", "margin", "time")
     shown = table("technique", *numbers, "safe", numbers=numbers, title=title)
     rows: list[dict[str, Any]] = []
     for number, gadget in enumerate(gadgets):
-        name = gadget.name + (" (refined)" if gadget.refined else "")
+        name = gadget.name + (", refined" if gadget.refined else "")
         meter.update(f"Refining leduc by {name}", "", number / len(gadgets))
-        found = sg.refine(tree, rough, at=subgames, technique=gadget, schedule="pdcfr+")
-        row, cells = _refined(found)
+        result = sg.refine(tree, rough, at=subgames, technique=gadget, schedule="pdcfr+")
+        row, cells = _refined(result)
         rows.append(row | {"game": tree.game_name, "technique": name})
-        safety = "in the limit" if gadget.refined else "yes" if gadget.is_safe else "no"
+        safety = "nearly" if gadget.refined else "yes" if gadget.is_safe else "no"
         shown.add_row(name, *cells, Text(safety, style="dim"))
     meaning = (
-        "  Before and after: exploitability. Safe: a best response wins no more than before.\n"
-        "  Margin: how much less the opponent can win at a root infoset than before."
+        "Before and after: exploitability. Safe: a best response wins no more than before. "
+        "Margin: how much less the opponent wins than before, at the worst root infoset.\n"
     )
     title = "Refining: each subgame is solved again, by each of the techniques"
     return Section("techniques", title, Group(shown, Text(meaning, "dim")), rows)
@@ -224,10 +224,10 @@ def _title(tree: PublicTree) -> str:
 
 
 def _what(schedule: str) -> str:
-    """A schedule's name and year, from its docstring."""
+    """A schedule's name and the year of its paper, from its docstring."""
     from subgame.solve.schedule import NAMED
 
     if schedule not in NAMED:
-        return "Linear program, exact"
-    words = re.match(r"(.+?) \(.*?(\d{4})", NAMED[schedule].__doc__ or "")
-    return f"{words[1]}, {words[2]}" if words else ""
+        return "linear program"
+    year = re.match(r".+? \(.*?(\d{4})", NAMED[schedule].__doc__ or "")
+    return f"{schedule} ({year[1]})" if year else schedule

@@ -21,7 +21,7 @@ from subgame.cli.arguments import (
 )
 from subgame.cli.checks import check_device, check_least
 from subgame.cli.common import SAVED, check_spot, finish, save_files
-from subgame.cli.endgame_options import Keeping, Looking
+from subgame.cli.endgame_options import WITHOUT_RIVERS, Keeping, Looking
 from subgame.cli.grouping import grouped
 from subgame.cli.line import Line
 from subgame.cli.progress import Meter, check_range_schedule, load_kernels, range_memory
@@ -105,14 +105,14 @@ class Solving:
             return self
         from subgame.solve.schedule import parse
 
-        found = replace(parse(self.schedule), tremble=parse_tremble(self.tremble))
+        schedule = replace(parse(self.schedule), tremble=parse_tremble(self.tremble))
         count = self.iterations if self.is_limited else TREMBLING
-        return replace(self, schedule=str(found), tremble=None, iterations=count)
+        return replace(self, schedule=str(schedule), tremble=None, iterations=count)
 
     @property
     def is_limited(self) -> bool:
         """Whether it was given when to stop."""
-        return any(each is not None for each in (self.target, self.iterations, self.seconds))
+        return any(limit is not None for limit in (self.target, self.iterations, self.seconds))
 
     @property
     def apart_given(self) -> bool | None:
@@ -228,8 +228,8 @@ def endgame_command(
 def _refuse(why: str, options: dict[str, Any]) -> None:
     for name, value in options.items():
         if value is not None:
-            given = name if name.isupper() else f"--{name.replace('_', '-')}"
-            raise SubgameError(f"{why}, so {given} cannot be given with it.")
+            option = name if name.isupper() else f"--{name.replace('_', '-')}"
+            raise SubgameError(f"{why}, so {option} cannot be given with it.")
 
 
 def _number(text: str) -> tuple[float, bool]:
@@ -291,6 +291,7 @@ def solve_spot(
     from subgame.tree.one_writer import only_writer
 
     follow_to_decision(game, looking.line or "")
+    keeping.check_kind(game, locks)
     wanted = how.target if how.is_limited else TARGET
     target = None if wanted is None else parse_target(wanted, number(game.start().pot))
     if locks and how.storage != "float32":
@@ -311,8 +312,7 @@ def solve_spot(
         meter.update("Computing EV and equity")
         solved = Endgame.of(result.strategy, how.threads, how.device)
         solved = replace(solved, exploitability=result.exploitability)
-        kept, half = run if state else None, keeping.save == "half"
-        failure = save_files((keeping.out, partial(solved.save, run=kept, half=half)))
+        failure = save_files((keeping.out, keeping.writer(solved, run)))
     return Shown(solved, result, needed, decisions(solved, looking.line), failure)
 
 
@@ -347,7 +347,8 @@ def saved(file: Path, how: Solving, looking: Looking, keeping: Keeping) -> Shown
     """A saved solution as it is, or one that is solved further from it."""
     import subgame as sg
     from subgame.cli.endgame_view import Saved, Shown, decisions
-    from subgame.spots.endgame import Endgame, memory_needed, tree_of
+    from subgame.refine.ranges.compact_spots import open_spot, save_compact
+    from subgame.spots.endgame import memory_needed, tree_of
     from subgame.spots.locks import Lock
 
     if how.is_limited:
@@ -358,18 +359,23 @@ def saved(file: Path, how: Solving, looking: Looking, keeping: Keeping) -> Shown
         looking.check_hand(tree.holdem.deck)
         locks = tuple(map(Lock.parse, tree.lock_texts))
         return solve_spot(tree.holdem, locks, further, looking, keeping, resume=file)
+    smaller = keeping.out if keeping.save == WITHOUT_RIVERS else None
     _refuse(
-        f"The file {file} is already solved", {"out": keeping.out, "checkpoint": keeping.checkpoint}
+        f"The file {file} is already solved",
+        {"out": None if smaller else keeping.out, "checkpoint": keeping.checkpoint},
     )
     with Meter("the endgame"):
-        solved = Endgame.open(file, memory_limit=how.memory_limit)
+        solved = open_spot(file, memory_limit=how.memory_limit)
         looking.check_hand(solved.tree.holdem.deck)
+        keeping.check_kind(solved.tree.holdem, solved.tree.lock_texts)
+        failure = save_files((smaller, partial(save_compact, solved)))
         made, gap = solved.strategy.notes, solved.exploitability
         if gap is None:
             gap = sg.exploitability(solved.tree, solved.strategy, device=how.device)
     done = int(made["iterations"]) if made.get("iterations", "").isdecimal() else 0
     result = Saved(made.get("schedule", "dcfr"), done, gap)
-    return Shown(solved, result, memory_needed(solved.tree), decisions(solved, looking.line))
+    shown = decisions(solved, looking.line)
+    return Shown(solved, result, memory_needed(solved.tree), shown, failure)
 
 
 def _state_of(file: Path) -> tuple[str, Merge]:

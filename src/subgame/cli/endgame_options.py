@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,10 +13,16 @@ from subgame.cli.common import check_form
 from subgame.errors import did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from subgame.games.holdem.cards import Deck
+    from subgame.games.holdem.game import Holdem
+    from subgame.solve.solver import Run
+    from subgame.spots.endgame import Endgame
 
 TABLES = ("hands", "classes", "actions", "ghosts")
-KINDS = ("state", "strategy", "half")
+WITHOUT_RIVERS = "without-rivers"
+KINDS = ("state", "strategy", "half", WITHOUT_RIVERS)
 
 
 @dataclass(frozen=True)
@@ -73,8 +80,9 @@ class Keeping:
     save: str = opt(
         "state",
         "KIND",
-        "What --out saves: state, which can be solved further; strategy, a third as large; or "
-        "half, the strategy in 16 bits.",
+        "What --out saves: state, which can be solved further; strategy, a third as large; half, "
+        "the strategy in 16 bits; or without-rivers, far smaller, whose rivers are solved again "
+        "where they are looked at.",
         True,
     )
     checkpoint: Path | None = opt(
@@ -96,3 +104,19 @@ class Keeping:
         if self.save not in KINDS:
             raise did_you_mean("kind of file", self.save, KINDS)
         check_apart(("--out", self.out), ("--checkpoint", self.checkpoint))
+
+    def check_kind(self, game: Holdem, locks: Sequence[object]) -> None:
+        """Refuse a spot that cannot be saved so, before it is solved."""
+        if self.out is not None and self.save == WITHOUT_RIVERS:
+            from subgame.refine.ranges.compact_spots import check_compact
+
+            check_compact(game, locks)
+
+    def writer(self, solved: Endgame, run: Run) -> Callable[[Path], None]:
+        """What writes the file of --out."""
+        if self.save == WITHOUT_RIVERS:
+            from subgame.refine.ranges.compact_spots import save_compact
+
+            return partial(save_compact, solved)
+        state = run if self.save == "state" else None
+        return partial(solved.save, run=state, half=self.save == "half")

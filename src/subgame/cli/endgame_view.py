@@ -55,7 +55,7 @@ class Shown:
     decisions: Sequence[Decision]
     failure: SubgameError | None = None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """The output of ``--json``."""
         from subgame.games.holdem.chips import number
         from subgame.solve.results import gains_said
@@ -86,13 +86,13 @@ class Shown:
             "root": first.table(),
         }
         for decision in others:
-            told = _actions(decision)
+            actions = _actions(decision)
             if decision.line == "c":
-                answer |= {f"ip_{name}": what for name, what in told.items()}
+                answer |= {f"ip_{name}": what for name, what in actions.items()}
                 answer["ip"] = decision.table()
             else:
                 where = {"after": decision.line, "player": PLAYERS[decision.player].lower()}
-                answer["line"] = {**where, **told, "strategy": decision.table()}
+                answer["line"] = {**where, **actions, "strategy": decision.table()}
         answer["hands"] = {"oop": solved.hands(0), "ip": solved.hands(1)}
         return answer
 
@@ -127,7 +127,7 @@ class Shown:
             pair = Table.grid(padding=(0, 4, 0, 0))
             pair.add_row(*drawn[:2])
             drawn = [pair, *drawn[2:]]
-        parts = [each for one in (self._heading(), *drawn) for each in (one, Text())]
+        parts = [part for one in (self._heading(), *drawn) for part in (one, Text())]
         shown = self.decisions[-1] if looking.line else self.decisions[0]
         if looking.line or looking.hand:
             parts += [values_text(shown), Text()]
@@ -179,13 +179,17 @@ class Shown:
         grid, pot = Table.grid(padding=(0, 3, 0, 0)), self.solved.pot
         result, gains = self.result, self.result.exploitability.gains
         gap = max(result.exploitability.mean, 0.0)
-        told = f"{gap:.3g} chips, {100 * gap / pot:.3g} % of the pot"
+        figure = f"{gap:.3g} chips, {100 * gap / pot:.3g} % of the pot"
         if gains is None:
-            grid.add_row("  exploitability", Text(told, style="bold"))
+            grid.add_row("  exploitability", Text(figure, style="bold"))
         else:
-            each = (f"{name} {max(g, 0.0):.3g}" for name, g in zip(PLAYERS, gains, strict=True))
-            grid.add_row("  best-response gain", Text(f"{', '.join(each)} chips", style="bold"))
-            grid.add_row("", f"mean {told}")
+            by_player = (
+                f"{name} {max(g, 0.0):.3g}" for name, g in zip(PLAYERS, gains, strict=True)
+            )
+            grid.add_row(
+                "  best-response gain", Text(f"{', '.join(by_player)} chips", style="bold")
+            )
+            grid.add_row("", f"mean {figure}")
             grid.add_row("  rake", self._rake())
         why = STOPPED.get(result.stopped, "read from a file")
         done = f"{iterations_text(result.iterations)} of {result.schedule}"
@@ -305,7 +309,7 @@ def hand_values(decision: Decision, only: str) -> Table:
         inside = [hand for hand in hands if hand["class"] == group["class"]]
         rows = [(group["class"], group)] if len(inside) > 1 else []
         if len(classes) <= FEW:
-            rows += [(f"  {each['hand']}" if rows else each["hand"], each) for each in inside]
+            rows += [(f"  {row['hand']}" if rows else row["hand"], row) for row in inside]
         elif not rows:
             rows = [(group["class"], group)]
         for name, row in rows:
@@ -319,8 +323,10 @@ def hand_values(decision: Decision, only: str) -> Table:
 
 def _actions(decision: Decision) -> dict[str, object]:
     """Each action in words, and how often it is taken."""
-    told = {"actions": decision.names, "frequency": decision.frequency.tolist()}
-    return {name: dict(zip(decision.actions, each, strict=True)) for name, each in told.items()}
+    columns = {"actions": decision.names, "frequency": decision.frequency.tolist()}
+    return {
+        name: dict(zip(decision.actions, values, strict=True)) for name, values in columns.items()
+    }
 
 
 def decisions(solved: Endgame, line: str | None) -> list[Decision]:
@@ -332,5 +338,5 @@ def decisions(solved: Endgame, line: str | None) -> list[Decision]:
         result.append(solved.decision("c"))
     if line:
         asked = solved.decision(line)
-        result = [each for each in result if each.line != asked.line] + [asked]
+        result = [decision for decision in result if decision.line != asked.line] + [asked]
     return result

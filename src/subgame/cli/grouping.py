@@ -26,7 +26,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """
     hints, groups = get_type_hints(command, include_extras=True), dict[str, Any]()
     options: list[inspect.Parameter] = []
-    for name, given in inspect.signature(command).parameters.items():
+    for name, parameter in inspect.signature(command).parameters.items():
         kind = hints[name]
         if is_dataclass(kind):
             groups[name], inner = kind, get_type_hints(kind, include_extras=True)
@@ -35,12 +35,12 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
                 _option(field.name, inner[field.name], field, panel) for field in fields(kind)
             ]
         else:
-            options.append(_option(name, kind, given.default))
+            options.append(_option(name, kind, parameter.default))
 
-    def call(**given: Any) -> None:
+    def call(**values: Any) -> None:
         for name, kind in groups.items():
-            given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
-        command(**given)
+            values[name] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
+        command(**values)
 
     call.__name__, call.__doc__, call.__module__ = command.__name__, command.__doc__, __name__
     call.__annotations__ = {option.name: option.annotation for option in options}
@@ -48,16 +48,16 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     return call
 
 
-def _option(name: str, kind: Any, given: Any, panel: str | None = None) -> inspect.Parameter:
+def _option(name: str, kind: Any, default: Any, panel: str | None = None) -> inspect.Parameter:
     """A parameter for Typer, from its default or from what `opt` and `argument` give.
 
     In the help it stands in the panel that its group names as ``PANEL``.
     """
-    if isinstance(given, Field):
-        if about := given.metadata.get("typer"):
+    if isinstance(default, Field):
+        if about := default.metadata.get("typer"):
             about.rich_help_panel = about.rich_help_panel or panel
             if kind is bool and not about.param_decls:
                 about.param_decls = (f"--{name.replace('_', '-')}",)  # no --no-name beside it
             kind = Annotated[kind, about]
-        given = inspect.Parameter.empty if given.default is MISSING else given.default
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=given, annotation=kind)
+        default = inspect.Parameter.empty if default.default is MISSING else default.default
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)

@@ -25,7 +25,7 @@ def lbr_command(
         "one of the two of the 2018 paper, 2018-flop and 2018-turn.",
     ),
     hands: HandsOption = 1000,
-    told: Agents,
+    agents: Agents,
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
@@ -51,7 +51,7 @@ def lbr_command(
 
     with Meter(str(rules)) as meter:
         progress = meter.counting(f"Playing {rules}", "hands")
-        opponent = named_agents(rules, (agent, "uniform"), told.options())[0]
+        opponent = named_agents(rules, (agent, "uniform"), agents.options())[0]
         responder = LocalBestResponse(rules, opponent, setting)
         result = match(rules, (responder, opponent), hands, seed=seed, progress=progress)
     if json:

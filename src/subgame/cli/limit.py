@@ -159,7 +159,7 @@ def limit_command(
     *,
     context: typer.Context,
     game: GameArgument,
-    given: Given,
+    source: Given,
     where: Where,
     leaves: Leaves,
     solving: Solving,
@@ -187,12 +187,12 @@ def limit_command(
 
     subgame limit leduc rough.safetensors --leaves leaves.safetensors
     """
-    given.check()
+    source.check()
     where.check()
     leaves.check(where)
     schedule = solving.schedule
     _check_schedule(schedule, stop)
-    check_seed(given.seed)
+    check_seed(source.seed)
     check_saved("--out", output.out)
     began, network = time.perf_counter(), leaves.network
     rules = load_game(game)
@@ -203,14 +203,14 @@ def limit_command(
     from subgame.solve.solver import whole_solves
 
     with compiled(rules, solving.memory_limit) as (meter, tree):
-        rough = given.read(tree)
+        rough = source.read(tree)
         warm_up(meter, schedule)
         if network is not None:
             limit = Limit.trained(network, tree, rough, where)
         else:
             values: Evaluator = exact
             if leaves.leaves == "rollout":
-                values = Rollouts(leaves.rollouts or 1000, given.seed)
+                values = Rollouts(leaves.rollouts or 1000, source.seed)
             limit = Limit.made(tree, rough, where, values, meter)
         meter.update(f"Solving {meter.game} down to the depth limit")
         solved = []
@@ -227,15 +227,15 @@ def limit_command(
                     penalty=leaves.penalty,
                 )
                 solved.append(sg.solve_limited(limited, schedule=schedule, **vars(stop)))
-        found = Found.of(limit, solved, solving.best_below, meter, began)
-    refused = not_saved(output, "depth-limited solving", found)
-    failure = save_files((None if refused else output.out, found.strategy.save)) or refused
+        result = Found.of(limit, solved, solving.best_below, meter, began)
+    refused = not_saved(output, "depth-limited solving", result)
+    failure = save_files((None if refused else output.out, result.strategy.save)) or refused
     out = None if failure else output.out
     if output.json:
-        emit(found.as_dict(leaves.leaves), out)
+        emit(result.as_dict(leaves.leaves), out)
     else:
-        show(stdout(), found, Line.of(context), leaves.leaves, out)
-    finish(failure, *(each.result.stopped for each in solved))
+        show(stdout(), result, Line.of(context), leaves.leaves, out)
+    finish(failure, *(side.result.stopped for side in solved))
 
 
 # Before --------------------------------------------------------------------------------------
@@ -306,8 +306,8 @@ class Limit:
                 )
             else:
                 offered[p] = biased(blueprint, 1 - p)[: where.count]
-        each = dict.fromkeys(players, values)
-        return cls(tree, blueprint, subgames, each, offered, where.at or ())
+        by_player = dict.fromkeys(players, values)
+        return cls(tree, blueprint, subgames, by_player, offered, where.at or ())
 
     @classmethod
     def trained(cls, path: Path, tree: PublicTree, blueprint: Strategy, where: Where) -> Self:

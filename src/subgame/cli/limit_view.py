@@ -97,8 +97,8 @@ class Found:
         from subgame.refine.sequence.completion import best_completion
 
         tree, probs = limit.tree, list(limit.blueprint.probs)
-        for p, each in zip(limit.players, solved, strict=True):
-            probs[p] = each.strategy.probs[p]
+        for p, side in zip(limit.players, solved, strict=True):
+            probs[p] = side.strategy.probs[p]
         limited = str(sequence_limit(solved[0]).game_name)
         notes = {"schedule": solved[0].result.schedule, "limited": limited}
         strategy = sg.Strategy(tree, (probs[0], probs[1]), notes)
@@ -123,18 +123,18 @@ class Found:
     @property
     def error(self) -> float:
         """The largest standard error of a leaf value."""
-        return max(each.limited.standard_error for each in self.solved)
+        return max(side.limited.standard_error for side in self.solved)
 
     def above(self) -> Iterator[tuple[int, str, dict[str, float]]]:
         """(player, infoset, action probabilities) of the infosets above the limit."""
         sides = self.limit.tree.players
-        for p, each in zip(self.limit.players, self.solved, strict=True):
-            for name in sequence_limit(each).players[p].names:
+        for p, side in zip(self.limit.players, self.solved, strict=True):
+            for name in sequence_limit(side).players[p].names:
                 if name in sides[p].index:
                     row = self.strategy.row(p, sides[p].index[name])
                     yield p, f"player {p}: {name}" if name in sides[1 - p].index else name, row
 
-    def as_dict(self, leaves: str) -> dict[str, Any]:
+    def as_dict(self, leaves: str) -> dict[str, object]:
         """The output of ``--json``."""
         limit = self.limit
         answer: dict[str, Any] = {
@@ -142,10 +142,10 @@ class Found:
             "limit": [subgame.name for subgame in limit.subgames],
             "players": list(limit.players),
             "leaves": leaves,
-            "continuations": {str(p): list(each.names) for p, each in limit.offered.items()},
+            "continuations": {str(p): list(offered.names) for p, offered in limit.offered.items()},
             "schedule": self.solved[0].result.schedule,
             "infosets": limit.tree.num_infosets,
-            "infosets_limited": [sequence_limit(each).num_infosets for each in self.solved],
+            "infosets_limited": [sequence_limit(side).num_infosets for side in self.solved],
             "standard_error": self.error,
             "strategy": {name: row for _, name, row in self.above()},
             **compared(self.before, self.after),
@@ -154,13 +154,13 @@ class Found:
         return answer | ({} if self.best is None else {"exploitability_best_below": self.best})
 
 
-def show(console: Console, found: Found, line: Line, leaves: str, out: Path | None) -> None:
-    limit = found.limit
+def show(console: Console, result: Found, line: Line, leaves: str, out: Path | None) -> None:
+    limit = result.limit
     names = [subgame.name for subgame in limit.subgames]
     where_to = f"{len(names)} public states" if len(names) > 1 else f"'{one_line(names[0])}'"
     console.print(Text(f"{limit.tree.game_name}, solved down to {where_to}", style="bold"))
-    console.print(_summary(found, leaves))
-    above = list(found.above())
+    console.print(_summary(result, leaves))
+    above = list(result.above())
     left, what = len(above) - SHOWN, "more infosets above the limit"
     console.print(strategy_table(above[:SHOWN], "plays now", left, what))
     places = " ".join(f"--at {shlex.quote(name)}" for name in limit.at)
@@ -180,24 +180,24 @@ def show(console: Console, found: Found, line: Line, leaves: str, out: Path | No
     next_steps(console, *steps)
 
 
-def _summary(found: Found, leaves: str) -> Table:
+def _summary(result: Found, leaves: str) -> Table:
     grid = Facts()
-    add, word = grid.add, change_text(found.before, found.after)
-    before, after = (number_text(max(gap.mean, 0.0)) for gap in (found.before, found.after))
+    add, word = grid.add, change_text(result.before, result.after)
+    before, after = (number_text(max(gap.mean, 0.0)) for gap in (result.before, result.after))
     add("exploitability before", before, "what a best response wins, mean of both seats")
     add("exploitability after", after, f"{word}; the blueprint is played below the limit")
-    if found.best is not None:
-        told = "best play instead of the blueprint below the limit"
-        add("with best play below", number_text(max(found.best, 0.0)), told)
-    for p in found.limit.players:
-        names = found.limit.offered[p].names
+    if result.best is not None:
+        note = "best play instead of the blueprint below the limit"
+        add("with best play below", number_text(max(result.best, 0.0)), note)
+    for p in result.limit.players:
+        names = result.limit.offered[p].names
         listed = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
         add(f"continuations of player {1 - p}", f"{len(names):,}", one_line(listed))
-    sizes = " and ".join(f"{sequence_limit(each).num_infosets:,}" for each in found.solved)
-    add("infosets", sizes, f"instead of {found.limit.tree.num_infosets:,}")
-    error = f"{found.error:.3g}" if found.error else "0"
-    blurs = [getattr(found.limit.values[p], "data_error", 0.0) for p in found.limit.players]
+    sizes = " and ".join(f"{sequence_limit(side).num_infosets:,}" for side in result.solved)
+    add("infosets", sizes, f"instead of {result.limit.tree.num_infosets:,}")
+    error = f"{result.error:.3g}" if result.error else "0"
+    blurs = [getattr(result.limit.values[p], "data_error", 0.0) for p in result.limit.players]
     data = f"; error of its training data {max(blurs):.3g}" if any(blurs) else ""
     add("error of leaf values", error, f"standard error, {leaves}{data}")
-    add("time", seconds_text(found.seconds), f"solved by {found.solved[0].result.schedule}")
+    add("time", seconds_text(result.seconds), f"solved by {result.solved[0].result.schedule}")
     return grid

@@ -55,8 +55,8 @@ class Line:
 
     def then(self, command: str, arguments: str, keep: Iterable[str] = (), more: str = "") -> str:
         """Another command that keeps some of the options."""
-        given = [shlex.join(self.options[name]) for name in keep if name in self.options]
-        return " ".join(filter(None, ("subgame", command, arguments, *given, more)))
+        kept = [shlex.join(self.options[name]) for name in keep if name in self.options]
+        return " ".join(filter(None, ("subgame", command, arguments, *kept, more)))
 
 
 def _words(option: Any, value: Any) -> Iterator[str]:
@@ -64,6 +64,6 @@ def _words(option: Any, value: Any) -> Iterator[str]:
     if isinstance(value, bool):
         yield (option.opts if value else option.secondary_opts)[0]
         return
-    for each in value if isinstance(value, (list, tuple)) else [value]:
-        whole = isinstance(each, float) and each.is_integer()
-        yield from (option.opts[0], str(int(each) if whole else each))
+    for item in value if isinstance(value, (list, tuple)) else [value]:
+        whole = isinstance(item, float) and item.is_integer()
+        yield from (option.opts[0], str(int(item) if whole else item))

@@ -148,7 +148,7 @@ def match_command(
     log: Path | None = opt(
         None, "FILE", "Write every hand to FILE. A match whose FILE exists goes on from there."
     ),
-    told: Agents,
+    agent_options: Agents,
     workers: Workers,
     seed: SeedOption = 0,
     json: JsonOption = False,
@@ -190,7 +190,7 @@ def match_command(
             aivat=counted.aivat,
             executor=workers.executor(stack),
             progress=progress,
-            options=told.options(),
+            options=agent_options.options(),
         )
     emit(result.summary()) if json else show_result(result)
 
@@ -208,8 +208,8 @@ def show_result(result: MatchResult) -> None:
         ("in seat 1", result.per_seat[1]),
     ]
     rows += [("by AIVAT", result.aivat)] if result.aivat is not None else []
-    for name, found in rows:
-        shown.add_row(name, f"{found.mean:+.4g}", f"± {found.interval95:.3g}")
+    for name, estimate in rows:
+        shown.add_row(name, f"{estimate.mean:+.4g}", f"± {estimate.interval95:.3g}")
     console.print(shown)
     speed = result.hands / max(result.seconds, 1e-9)
     console.print(Text(f"  {result.hands:,} hands, {speed:,.0f} a second", "dim"))

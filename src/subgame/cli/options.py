@@ -142,6 +142,6 @@ class Plotted:
         check_saved("--out", self.out)
         check_picture("--plot", self.plot)
 
-    def drawing(self, found: Any) -> Callable[[Path], None]:
+    def drawing(self, result: Any) -> Callable[[Path], None]:
         """A function that draws a result that has a method ``plot``."""
-        return picture(found.plot, (8, 4.5), "constrained")
+        return picture(result.plot, (8, 4.5), "constrained")

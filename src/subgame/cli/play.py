@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeGuard
 
 import typer
 from rich.text import Text
@@ -17,11 +17,13 @@ from subgame.cli.progress import Meter
 
 if TYPE_CHECKING:
     from subgame.games.base import Game
+    from subgame.games.holdem.game import Holdem
+    from subgame.play.match import Hand
 
 HELP = (
     "Type one of the actions that are listed. In hold'em: fold, check, call, bet 250 (a total), "
     "50% (of the pot) or all-in. explain shows what the agent did last and why, with its cards; "
-    "quit ends the game."
+    "quit ends the game. mbb/h is thousandths of a big blind per hand; ± is a 95 % interval."
 )
 
 
@@ -60,7 +62,7 @@ def play_command(
     rules, console = load_game(game), stdout()
 
     from subgame.play.human import Human, Thinks
-    from subgame.play.match import Estimate, play_hand
+    from subgame.play.match import play_hand
     from subgame.play.named import named_agents, usual
 
     start = random.SystemRandom().randrange(2**31) if seed is None else seed
@@ -80,24 +82,22 @@ def play_command(
         | {"quit": _leave},
     )
     thinks = Thinks(opponent, lambda: Meter(opponent.name).saying("The agent thinks"))
-    unit, scale = rules.unit
-    won: list[float] = []
-    tell(f"{rules} against {opponent.name}, seed {start}. Type quit to end the game.")
+    scale, won = rules.unit[1], list[float]()
+    tell(f"{_heading(rules)} against {opponent.name}, seed {start}. Type help or quit.")
     try:
         while hands is None or len(won) < hands:
             number = len(won)
             tell(f"Hand {number + 1}: you are player {number % 2}{_place(rules, number % 2)}.")
             hand = play_hand(rules, (you, thinks), number, start)
-            told = [f"{_who(player, hand.seats)} {action}" for player, action in hand.moves]
-            tell("  " + ", ".join(told))
             won.append(hand.won * scale)
-            tell(f"  You win {hand.won:+g} chips. So far {Estimate.of(won)} {unit} a hand.")
+            tell(f"  {_ended(rules, hand)} {_so_far(rules, won)}")
     except (KeyboardInterrupt, typer.Abort):
         tell("")
     finally:
         opponent.close()
     if won:
-        tell(f"{len(won)} hands, {sum(won) / scale:+g} chips.")
+        count = "1 hand" if len(won) == 1 else f"{len(won)} hands"
+        tell(f"{count}, {sum(won) / scale:+g} chips.")
 
 
 def _leave() -> NoReturn:
@@ -105,13 +105,50 @@ def _leave() -> NoReturn:
     raise typer.Abort
 
 
-def _place(rules: Game, seat: int) -> str:
-    """Which blind a seat has, in a whole game of hold'em."""
+def _is_whole_holdem(rules: Game) -> TypeGuard[Holdem]:
+    """Whether hold'em is played from the first blind on."""
     from subgame.games.holdem.game import Holdem
 
-    if not isinstance(rules, Holdem) or rules.board or rules.first is not None:
+    return isinstance(rules, Holdem) and not rules.board and rules.first is None
+
+
+def _heading(rules: Game) -> str:
+    """What is played."""
+    if not _is_whole_holdem(rules):
+        return str(rules)
+    from subgame.spots.lines import chips_text
+
+    blinds, stacks = rules.rules.blinds, rules.rules.stacks
+    deep = chips_text(min(stacks))
+    small, big = (chips_text(blind) for blind in sorted(blinds))
+    return f"Heads-up no-limit hold'em, blinds {small} and {big}, {deep} chips each,"
+
+
+def _place(rules: Game, seat: int) -> str:
+    """Which blind a seat has, in a whole game of hold'em."""
+    if not _is_whole_holdem(rules):
         return ""
     return ", the small blind" if seat == rules.start().player else ", the big blind"
+
+
+def _ended(rules: Game, hand: Hand) -> str:
+    """How a hand ended. In hold'em its actions were told while it was played."""
+    from subgame.games.holdem.game import Holdem
+
+    result = f"You {'win' if hand.won >= 0 else 'lose'} {abs(hand.won):,g} chips."
+    if isinstance(rules, Holdem):
+        mine = hand.seats.index(0)
+        return f"The agent had {hand.moves[1 - mine][1]}. {result}"
+    moves = ", ".join(f"{_who(player, hand.seats)} {action}" for player, action in hand.moves)
+    return f"{moves}. {result}"
+
+
+def _so_far(rules: Game, won: list[float]) -> str:
+    """The result so far, in the unit of the game."""
+    from subgame.play.match import Estimate
+
+    unit = rules.unit[0]
+    return f"So far {Estimate.of(won)} {unit if unit.endswith('/h') else f'{unit} a hand'}."
 
 
 def _who(player: int, seats: tuple[int, int]) -> str:

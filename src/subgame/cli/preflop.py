@@ -116,10 +116,10 @@ def preflop_command(
     game = preflop_game(tree.stack, tree.bets, tree.flop or "none", small_blind=tree.small_blind)
     if follow_to_decision(game, line).betting.street > 0:
         raise SubgameError("--line must end before the flop.")
-    found = _by_classes(tree, solving, line) if tree.flop is None else _flop(game, solving, line)
-    decision = found.decision
+    solution = _by_classes(tree, solving, line) if tree.flop is None else _flop(game, solving, line)
+    decision = solution.decision
     if csv:
-        print(found.rows.to_csv(), end="")
+        print(solution.rows.to_csv(), end="")
     elif json:
         often = zip(decision.names, decision.frequency.tolist(), strict=True)
         emit(
@@ -127,15 +127,15 @@ def preflop_command(
                 "stack": tree.stack,
                 "line": line,
                 "player": SEATS[decision.betting.player],
-                "value": found.value,
-                "exploitability": found.exploitability,
-                "iterations": found.iterations,
+                "value": solution.value,
+                "exploitability": solution.exploitability,
+                "iterations": solution.iterations,
                 "frequency": dict(often),
-                "classes": list(found.rows),
+                "classes": list(solution.rows),
             }
         )
     else:
-        _print(found, tree, line)
+        _print(solution, tree, line)
 
 
 def _by_classes(tree: Tree, how: Solving, line: str) -> Found:
@@ -186,7 +186,7 @@ def _flop(game: Holdem, how: Solving, line: str) -> Found:
     return Found(shown, squares(shown), rows, -result.value, gap, result.iterations)
 
 
-def _print(found: Found, tree: Tree, line: str) -> None:
+def _print(solution: Found, tree: Tree, line: str) -> None:
     from rich.text import Text
 
     from subgame.cli import hand_grid
@@ -194,16 +194,16 @@ def _print(found: Found, tree: Tree, line: str) -> None:
     from subgame.spots.lines import is_all_in
     from subgame.spots.preflop import SEATS
 
-    console, here = stdout(), found.decision
+    console, here = stdout(), solution.decision
     seat = SEATS[here.betting.player].capitalize()
     after = f" after {here.words}" if here.words else ", first to act"
     title = Text.assemble((seat, "bold"), f"{after}, {tree.stack:g} big blinds")
     width = hand_grid.cell_width(console)
-    console.print(hand_grid.draw(here, title, console, width, found.squares))
+    console.print(hand_grid.draw(here, title, console, width, solution.squares))
     console.print()
     console.print(
-        f"  The small blind wins {found.value:+.4f} big blinds a hand; a best response gains "
-        f"{found.exploitability:.1g} after {iterations_text(found.iterations)}.",
+        f"  The small blind wins {solution.value:+.4f} big blinds a hand; a best response gains "
+        f"{solution.exploitability:.1g} after {iterations_text(solution.iterations)}.",
         soft_wrap=True,
     )
     again = f"subgame preflop --stack {tree.stack:g}"

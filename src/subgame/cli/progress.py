@@ -194,8 +194,8 @@ def warm_up_gadget(meter: Meter, schedule: str, technique: str) -> None:
     tiny = sg.holdem.endgame("QsJhThKs", 4, 6, bets="postflop: a", deck=Deck("TJQKA", "hs"))
     tree = sg.compile(tiny)
     rough = sg.Strategy.uniform(tree)
-    found = sg.refine(tree, rough, at="root", technique=technique, schedule=schedule, iterations=2)
-    if "interrupted" in {part.stopped for part in found.parts}:
+    result = sg.refine(tree, rough, at="root", technique=technique, schedule=schedule, iterations=2)
+    if "interrupted" in {part.stopped for part in result.parts}:
         raise KeyboardInterrupt
 
 

@@ -38,32 +38,32 @@ def pushfold_command(
     check_form(csv, json)
     from subgame.spots.pushfold import push_fold
 
-    found = push_fold(stack, small_blind=small_blind, ante=ante)
+    chart = push_fold(stack, small_blind=small_blind, ante=ante)
     if csv:
-        print(found.table().to_csv(), end="")
+        print(chart.table().to_csv(), end="")
     elif json:
         emit(
             {
-                "stack": found.stack,
+                "stack": chart.stack,
                 "ante": ante,
-                "value": found.value,
-                "exploitability": found.exploitability,
-                "push": found.push,
-                "call": found.call,
-                "push_ev": found.push_ev,
-                "call_ev": found.call_ev,
+                "value": chart.value,
+                "exploitability": chart.exploitability,
+                "push": chart.push,
+                "call": chart.call,
+                "push_ev": chart.push_ev,
+                "call_ev": chart.call_ev,
             }
         )
     else:
-        _print(stdout(), found)
+        _print(stdout(), chart)
 
 
-def _print(console: Console, found: PushFold) -> None:
+def _print(console: Console, solution: PushFold) -> None:
     from rich.text import Text
 
-    for title, chart in (("Small blind: push", found.push), ("Big blind: call", found.call)):
+    for title, chart in (("Small blind: push", solution.push), ("Big blind: call", solution.call)):
         share = sum(often * _combos(name) for name, often in chart.items()) / 1326
-        heading = f"{title}   {100 * share:.1f} % of hands, {found.stack:g} big blinds"
+        heading = f"{title}   {100 * share:.1f} % of hands, {solution.stack:g} big blinds"
         console.print(Text(heading, style="bold"))
         names = list(chart)
         for row in range(13):
@@ -73,8 +73,8 @@ def _print(console: Console, found: PushFold) -> None:
             console.print(line)
         console.print()
     console.print(
-        f"  The small blind wins {found.value:+.4f} big blinds a hand; a best response gains "
-        f"{found.exploitability:.1g}.",
+        f"  The small blind wins {solution.value:+.4f} big blinds a hand; a best response gains "
+        f"{solution.exploitability:.1g}.",
         soft_wrap=True,
     )
 

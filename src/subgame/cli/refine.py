@@ -100,13 +100,13 @@ class Techniques:
         made = technique(name)
         options: dict[str, Any] = vars(self) | {"technique": None}
         options["keep_safe"] = self.keep_safe or None
-        given = {key: value for key, value in options.items() if value is not None}
-        for key, value in given.items():
+        chosen = {key: value for key, value in options.items() if value is not None}
+        for key, value in chosen.items():
             if key in FITS and not FITS[key](made):
                 option = "no-split" if value is False else key.replace("_", "-")
-                fit = ", ".join(each for each in TECHNIQUES if FITS[key](technique(each)))
+                fit = ", ".join(name for name in TECHNIQUES if FITS[key](technique(name)))
                 raise SubgameError(f"--{option} does not apply to {made.name}, only to {fit}.")
-        return replace(made, **given)
+        return replace(made, **chosen)
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def refine_command(
     *,
     context: typer.Context,
     game: GameOrSpot,
-    given: Given,
+    source: Given,
     techniques: Techniques,
     solving: Solving,
     stop: GadgetStop,
@@ -199,7 +199,7 @@ def refine_command(
     subgame refine spot.safetensors --technique unsafe,resolve,maxmargin
     """
     spot, schedule = Path(game) if game.endswith(SAVED) else None, solving.schedule
-    _check_given(spot, given)
+    _check_given(spot, source)
     gadgets = techniques.gadgets()
     check_player(solving.player)
     for gadget in gadgets:
@@ -212,17 +212,17 @@ def refine_command(
     with Meter(str(spot or game)) as meter:
         if spot is not None:
             _check_holdem(gadgets, schedule)
-            rough = _read_spot(spot, given, place.memory_limit)
+            rough = _read_spot(spot, source, place.memory_limit)
         else:
             rules = load_game(game)
             meter.game = str(rules)
             if isinstance(rules, sg.holdem.Holdem):
                 _check_holdem(gadgets, schedule)
             limit = place.memory_limit
-            rough = given.read(sg.compile(rules, memory_limit=limit, progress=meter.histories))
+            rough = source.read(sg.compile(rules, memory_limit=limit, progress=meter.histories))
         subgames = sg.cut(rough.tree, places(rough.tree, solving.at))
         _prepare(rough.tree, subgames, gadgets, schedule, place, meter)
-        found = []
+        results = []
         for gadget in gadgets:
             refined = sg.refine(
                 rough.tree,
@@ -236,31 +236,31 @@ def refine_command(
                 allow_worse=output.allow_worse,
                 **vars(stop),
             )
-            found.append(refined)
-            if any(part.stopped == "interrupted" for part in found[-1].parts):
+            results.append(refined)
+            if any(part.stopped == "interrupted" for part in results[-1].parts):
                 break
-    if not found[0].parts:
+    if not results[0].parts:
         raise SubgameError(
             "There is nothing to refine: the player has no decision in these subgames."
         )
-    first = found[0]
+    first = results[0]
     refused = not_saved(output, first.technique.name, first)
     saved = (None if refused else output.out, partial(_save, first, spot))
     failure = save_files(saved, (output.plot, output.drawing(first))) or refused
     if output.json:
-        many = {"game": first.game, "techniques": [each.as_dict() for each in found]}
+        many = {"game": first.game, "techniques": [result.as_dict() for result in results]}
         emit(first.as_dict() if len(gadgets) == 1 else many)
     else:
-        show(stdout(), found, rough, Line.of(context), None if failure else output.out, spot)
-    finish(failure, *(part.stopped for part in found[-1].parts))
+        show(stdout(), results, rough, Line.of(context), None if failure else output.out, spot)
+    finish(failure, *(part.stopped for part in results[-1].parts))
 
 
 # Before --------------------------------------------------------------------------------------
-def _check_given(spot: Path | None, given: Given) -> None:
+def _check_given(spot: Path | None, source: Given) -> None:
     """Refuse a strategy that cannot be read, or one too many."""
     if spot is None:
-        given.check()
-    elif given.blueprint is not None:
+        source.check()
+    elif source.blueprint is not None:
         raise SubgameError(
             f"The file {spot} contains a strategy, so --blueprint cannot be given with it."
         )
@@ -313,7 +313,7 @@ def _check_holdem(gadgets: Sequence[Gadget], schedule: str | None) -> None:
             )
 
 
-def _read_spot(spot: Path, given: Given, memory_limit: str) -> Strategy:
+def _read_spot(spot: Path, source: Given, memory_limit: str) -> Strategy:
     """A solution that ``subgame endgame --out`` saved, or another strategy for the same spot."""
     from subgame.games.holdem.spots import SAVED
     from subgame.spots.endgame import load
@@ -326,16 +326,16 @@ def _read_spot(spot: Path, given: Given, memory_limit: str) -> Strategy:
             f"subgame refine {shlex.quote(said['game'])} {spot}."
         )
     saved = load(spot, memory_limit=memory_limit)
-    text = given.strategy
-    return saved if text is None else read_strategy(saved.tree, text, given.seed)
+    text = source.strategy
+    return saved if text is None else read_strategy(saved.tree, text, source.seed)
 
 
 def places(tree: PublicTree, at: Sequence[str] | None) -> str | list[str]:
     """The argument of `subgame.cut`; without one, where the kind of tree is cut by default."""
     from subgame.refine.verbs.cut import default_frontier
 
-    found = list(at or [default_frontier(tree)])
-    return found[0] if len(found) == 1 else found
+    chosen = list(at or [default_frontier(tree)])
+    return chosen[0] if len(chosen) == 1 else chosen
 
 
 def _prepare(
@@ -360,23 +360,23 @@ def _prepare(
     if place.device == "cpu":  # a GPU's kernels are compiled for each betting tree
         warm_up_gadget(meter, schedule or "dcfr", gadgets[0].name)
     if place.threads is not None:
-        for each in {id(one): one for one in (tree, *(part.tree for part in subgames))}.values():
-            engine(each, place.threads, place.device)
+        for solved in {id(one): one for one in (tree, *(part.tree for part in subgames))}.values():
+            engine(solved, place.threads, place.device)
 
 
 # After ---------------------------------------------------------------------------------------
-def _save(found: Refinement, spot: Path | None, path: Path) -> None:
+def _save(result: Refinement, spot: Path | None, path: Path) -> None:
     """Save the strategy with how it was made; that of a hold'em spot with its spot."""
     from subgame.spots.endgame import save
 
-    places = list(dict.fromkeys(part.subgame.name for part in found.parts))
+    places = list(dict.fromkeys(part.subgame.name for part in result.parts))
     where = places[0] if len(places) == 1 else f"{len(places)} subgames"
     notes = {
-        "refined": f"{found.technique.name} at {where}",
-        "schedule": found.schedule,
-        "iterations": str(max(part.iterations for part in found.parts)),
+        "refined": f"{result.technique.name} at {where}",
+        "schedule": result.schedule,
+        "iterations": str(max(part.iterations for part in result.parts)),
     }
-    strategy = replace(found.strategy, notes=notes)
+    strategy = replace(result.strategy, notes=notes)
     if spot is None:
         strategy.save(path)
     else:

@@ -74,12 +74,12 @@ def show(
     if len(founds) > 1:
         console.print(Text(f"{first.game}, refined with {len(founds)} techniques", style="bold"))
         console.print(_by_technique(founds, pot), end="")
-        told = (
+        note = (
             "Exploitability: what a best response wins, mean of both seats.\n"
             "  Margin: how much less the opponent can win at a root infoset than before, gifts "
             "included.\n  Kept: parts where a safe technique keeps the blueprint."
         )
-        console.print(Text(f"  {told}", style="dim"))
+        console.print(Text(f"  {note}", style="dim"))
     else:
         console.print(Text(f"{first.game}, refined with {first.technique.name}", style="bold"))
         console.print(_summary(first, pot))
@@ -95,19 +95,19 @@ def _share(value: float, pot: float) -> str:
     return f"{100 * value / pot:.3g} % of the pot" if pot else ""
 
 
-def _summary(found: Refinement, pot: float) -> Table:
+def _summary(result: Refinement, pot: float) -> Table:
     grid = Facts()
-    add, word = grid.add, change_text(found.before, found.after)
-    before, after = max(found.before.mean, 0.0), max(found.after.mean, 0.0)
-    told = "what a best response wins, mean of both seats"
-    add("exploitability before", number_text(before), _share(before, pot), told)
+    add, word = grid.add, change_text(result.before, result.after)
+    before, after = max(result.before.mean, 0.0), max(result.after.mean, 0.0)
+    note = "what a best response wins, mean of both seats"
+    add("exploitability before", number_text(before), _share(before, pot), note)
     add("exploitability after", number_text(after), _share(after, pot), word)
-    add("smallest margin", number_text(found.margin))
-    if found.technique.is_safe:
-        add("blueprint kept in", f"{len(found.kept)}", f"of {len(found.parts)} gadget games")
-    solved = f"one per subgame and player, solved by {found.schedule}"
-    add("gadget games", f"{len(found.parts)}", solved)
-    add("time", seconds_text(found.seconds))
+    add("smallest margin", number_text(result.margin))
+    if result.technique.is_safe:
+        add("blueprint kept in", f"{len(result.kept)}", f"of {len(result.parts)} gadget games")
+    solved = f"one per subgame and player, solved by {result.schedule}"
+    add("gadget games", f"{len(result.parts)}", solved)
+    add("time", seconds_text(result.seconds))
     return grid
 
 
@@ -126,25 +126,25 @@ def _by_technique(founds: Sequence[Refinement], pot: float) -> Table:
     import numpy as np
 
     shown.add_row(Text("before", "dim"), *told(founds[0].before), end_section=True)
-    for found in founds:
-        margins = np.concatenate([part.margins[part.weight > 0] for part in found.parts])
+    for result in founds:
+        margins = np.concatenate([part.margins[part.weight > 0] for part in result.parts])
         middle = float(np.median(margins)) if len(margins) else 0.0
-        bad = "red" if found.margin < SLACK else ""
+        bad = "red" if result.margin < SLACK else ""
         shown.add_row(
-            found.technique.name,
-            *told(found.after),
-            Text(number_text(found.margin), bad),
+            result.technique.name,
+            *told(result.after),
+            Text(number_text(result.margin), bad),
             f"{middle:.4g}",
-            f"{len(found.kept)}" if found.technique.is_safe else "",
-            seconds_text(found.seconds),
+            f"{len(result.kept)}" if result.technique.is_safe else "",
+            seconds_text(result.seconds),
         )
     return shown
 
 
 # Small games ---------------------------------------------------------------------------------
-def _infosets(console: Console, found: Refinement) -> None:
+def _infosets(console: Console, result: Refinement) -> None:
     """The root infosets with the smallest margins, and the first rows of the strategy."""
-    rows = sorted(found.rows(), key=lambda line: line["margin"])
+    rows = sorted(result.rows(), key=lambda line: line["margin"])
     columns = ("subgame", "player", "infoset", "cbv", "gift", "alternative", "value", "margin")
     shown = table(*columns, numbers=["player", *columns[3:]], title="Root infosets of the opponent")
     for line in rows[:SHOWN]:
@@ -155,22 +155,22 @@ def _infosets(console: Console, found: Refinement) -> None:
     console.print(shown, end="")
     if len(rows) > SHOWN:
         console.print(Text(f"  … and {len(rows) - SHOWN:,} with larger margins", style="dim"))
-    _explain(console, found)
-    sides = found.strategy.tree.players
+    _explain(console, result)
+    sides = result.strategy.tree.players
     names = [
         (part.player, name)
-        for part in found.parts
+        for part in result.parts
         for name in part.subgame.tree.players[part.player].names
     ]
     first = names[:SHOWN_ROWS]
-    plays = [(p, name, found.strategy.row(p, sides[p].index[name])) for p, name in first]
+    plays = [(p, name, result.strategy.row(p, sides[p].index[name])) for p, name in first]
     console.print(strategy_table(plays, "plays now", len(names) - SHOWN_ROWS))
 
 
-def _explain(console: Console, found: Refinement) -> None:
+def _explain(console: Console, result: Refinement) -> None:
     for name, what in MEANING:
         console.print(Text(f"  {name:<12} {what}", style="dim"))
-    console.print(Text(f"  {found.technique.promise}", style="dim"))
+    console.print(Text(f"  {result.technique.promise}", style="dim"))
 
 
 # Hold'em -------------------------------------------------------------------------------------
@@ -182,19 +182,19 @@ class Hand(NamedTuple):
     margin: float
 
 
-def _hands(console: Console, found: Refinement, rough: Strategy) -> None:
+def _hands(console: Console, result: Refinement, rough: Strategy) -> None:
     """Margins as quantiles and of the extreme hands, and the frequencies of actions."""
-    console.print(_quantiles(found), end="")
-    left = len(found.parts) - SHOWN
+    console.print(_quantiles(result), end="")
+    left = len(result.parts) - SHOWN
     if left > 0:
         console.print(Text(f"  … and {left:,} with larger margins", style="dim"))
     columns = ("cbv", "gift", "alternative", "value", "margin")
-    several = len({part.subgame.name for part in found.parts}) > 1
+    several = len({part.subgame.name for part in result.parts}) > 1
     names = (*(["subgame"] if several else []), "held by", "hand")
     shown = table(
         *names, *columns, numbers=columns, title="Hands with the smallest and the largest margins"
     )
-    low, high = _ends(found, WORST, 1), _ends(found, BEST, -1)
+    low, high = _ends(result, WORST, 1), _ends(result, BEST, -1)
     taken = {(id(part), s) for part, s, _ in low}
     high = [hand for hand in reversed(high) if (id(hand.part), hand.s) not in taken]
     for k, (part, s, margin) in enumerate([*low, *high]):
@@ -209,14 +209,14 @@ def _hands(console: Console, found: Refinement, rough: Strategy) -> None:
             end_section=k == len(low) - 1,
         )
     console.print(shown, end="")
-    told = "One hand for each pair of ranks; --json has them all. Net chips: EV less half the pot."
-    console.print(Text(f"  {told}", style="dim"))
-    _explain(console, found)
-    if found.parts[0].subgame.name == "root":
-        console.print(_frequencies(found, rough))
+    note = "One hand for each pair of ranks; --json has them all. Net chips: EV less half the pot."
+    console.print(Text(f"  {note}", style="dim"))
+    _explain(console, result)
+    if result.parts[0].subgame.name == "root":
+        console.print(_frequencies(result, rough))
 
 
-def _quantiles(found: Refinement) -> Table:
+def _quantiles(result: Refinement) -> Table:
     """Each gadget game's margins, those with the smallest first."""
     import numpy as np
 
@@ -225,7 +225,7 @@ def _quantiles(found: Refinement) -> Table:
     shown = table(
         "subgame", "held by", *numbers, numbers=numbers, title="Margins of the opponent's hands"
     )
-    for part in sorted(found.parts, key=lambda part: part.margin)[:SHOWN]:
+    for part in sorted(result.parts, key=lambda part: part.margin)[:SHOWN]:
         margins = part.margins[part.weight > 0]
         below = int((margins < SLACK).sum())
         points = np.quantile(margins, (0, *QUANTILES, 1)).tolist() if len(margins) else []
@@ -235,9 +235,9 @@ def _quantiles(found: Refinement) -> Table:
     return shown
 
 
-def _ends(found: Refinement, count: int, sign: int) -> list[Hand]:
+def _ends(result: Refinement, count: int, sign: int) -> list[Hand]:
     """The hands with the smallest (sign -1: largest) margins; one for each pair of ranks."""
-    out = [hand for part in found.parts for hand in _of_different_ranks(part, count, sign)]
+    out = [hand for part in result.parts for hand in _of_different_ranks(part, count, sign)]
     return sorted(out, key=lambda hand: sign * hand.margin)[:count]
 
 
@@ -253,7 +253,7 @@ def _of_different_ranks(part: Part, count: int, sign: int) -> Iterator[Hand]:
             return
 
 
-def _frequencies(found: Refinement, rough: Strategy) -> Table:
+def _frequencies(result: Refinement, rough: Strategy) -> Table:
     """The frequencies of the first actions, before and after."""
     from subgame.cli.endgame_view import title
     from subgame.spots.browse import decision
@@ -265,7 +265,7 @@ def _frequencies(found: Refinement, rough: Strategy) -> Table:
     numbers = ("before", "now")
     shown = table("decision", "action", *numbers, numbers=numbers, title="Frequencies of actions")
     for line in lines:
-        then, now = decision(rough, line), decision(found.strategy, line)
+        then, now = decision(rough, line), decision(result.strategy, line)
         often = zip(now.names, then.frequency.tolist(), now.frequency.tolist(), strict=True)
         for k, (name, before, after) in enumerate(often):
             cells = (f"{100 * share:.1f} %" for share in (before, after))
@@ -294,13 +294,13 @@ class Improvement(Protocol):
     def is_worse(self) -> bool: ...
 
 
-def not_saved(output: Written, what: str, found: Improvement) -> SubgameError | None:
+def not_saved(output: Written, what: str, result: Improvement) -> SubgameError | None:
     """The error for a strategy that is worse than the one before, and so is not saved."""
-    if output.out is None or output.allow_worse or not found.is_worse:
+    if output.out is None or output.allow_worse or not result.is_worse:
         return None
     return SubgameError(
         f"{output.out} was not saved, because {what} made the strategy more exploitable: "
-        f"{found.before:.4g} before, {found.after:.4g} after. Give --allow-worse to save it all "
+        f"{result.before:.4g} before, {result.after:.4g} after. Give --allow-worse to save it all "
         "the same."
     )
 
@@ -309,24 +309,24 @@ def not_saved(output: Written, what: str, found: Improvement) -> SubgameError | 
 def _lead_on(
     console: Console, founds: Sequence[Refinement], line: Line, out: Path | None, spot: Path | None
 ) -> None:
-    found = founds[0]
-    for each in founds:
-        told = kept_text(each)
-        if told:
-            named = f"{each.technique.name}: " if len(founds) > 1 else ""
-            console.print(Text(f"  {named}{told}", "yellow"))
+    first = founds[0]
+    for result in founds:
+        kept_in = kept_text(result)
+        if kept_in:
+            named = f"{result.technique.name}: " if len(founds) > 1 else ""
+            console.print(Text(f"  {named}{kept_in}", "yellow"))
     if len(founds) > 1:
-        best = min(founds, key=lambda each: each.after.mean).technique.name
+        best = min(founds, key=lambda result: result.after.mean).technique.name
         kept = line.again(f"--technique {best}", without=["--technique"])
         steps = [(kept, "show the best technique in full")]
     else:
         kept = line.again(without=["--out"])
-        other = "maxmargin" if found.technique.name != "maxmargin" else "reach-maxmargin"
+        other = "maxmargin" if first.technique.name != "maxmargin" else "reach-maxmargin"
         steps = [
             (line.again(f"--technique {name}", without=[*OWN, *left_out]), what)
             for name, what, left_out in (
                 (other, "try another technique", ()),
-                ("all", "compare all techniques", _not_for_all(found)),
+                ("all", "compare all techniques", _not_for_all(first)),
             )
         ]
     if out is None:
@@ -341,6 +341,6 @@ def _lead_on(
     next_steps(console, *steps)
 
 
-def _not_for_all(found: Refinement) -> Sequence[str]:
+def _not_for_all(result: Refinement) -> Sequence[str]:
     """Options that some techniques refuse: distributional ones have no gap and no LP."""
-    return ["--gap", "--schedule"] if found.schedule == "lp" else ["--gap"]
+    return ["--gap", "--schedule"] if result.schedule == "lp" else ["--gap"]

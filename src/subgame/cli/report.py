@@ -125,11 +125,11 @@ def report_command(*, file: FileArgument = None, spot: Spot, reporting: Reportin
     """
     reporting.check()
     if file is not None:
-        given = next((k for k, v in vars(spot).items() if v is not None), None)
-        if given is not None:
+        option = next((k for k, v in vars(spot).items() if v is not None), None)
+        if option is not None:
             raise SubgameError(
-                f"The file {file} defines the spot, so --{given.replace('_', '-')} cannot be given "
-                "with it."
+                f"The file {file} defines the spot, so --{option.replace('_', '-')} cannot be "
+                "given with it."
             )
         _cards(file, reporting)
     else:
@@ -139,20 +139,20 @@ def report_command(*, file: FileArgument = None, spot: Spot, reporting: Reportin
 def _cards(file: Path, how: Reporting) -> None:
     check_spot(file)
 
-    from subgame.spots.endgame import Endgame
+    from subgame.refine.ranges.compact_spots import open_spot
 
     with Meter("the report"):
-        solved = Endgame.open(file)
-        found = solved.runouts(how.line or "")
-    total = sum(found.column("chance"))
+        solved = open_spot(file)
+        cards = solved.runouts(how.line or "")
+    total = sum(cards.column("chance"))
     mean = {
-        name: sum(row["chance"] * row.get(name, 0.0) for row in found) / total
-        for name in found.columns[2:]
+        name: sum(row["chance"] * row.get(name, 0.0) for row in cards) / total
+        for name in cards.columns[2:]
     }
     said = (
         f"{solved.tree.holdem.deck.name(solved.tree.holdem.board)} after {how.line or 'no action'}"
     )
-    _write(found, mean, how, "Every next card", said)
+    _write(cards, mean, how, "Every next card", said)
 
 
 def _flops(spot: Spot, how: Reporting) -> None:
@@ -195,7 +195,7 @@ def _flops(spot: Spot, how: Reporting) -> None:
         threads = 1 if how.jobs > 1 else how.threads
         pool = ProcessPoolExecutor(jobs) if jobs > 1 else nullcontext(None)
         with pool as executor:
-            found = flop_report(
+            flop_rows = flop_report(
                 chosen,
                 game,
                 target=target,
@@ -206,8 +206,8 @@ def _flops(spot: Spot, how: Reporting) -> None:
                 executor=executor,
                 progress=tell,
             )
-    said = f"{_count(found)}, each to {target:g} % of the pot or less; {first.parameters}"
-    _write(found, weighted_mean(found), how, "Report over flops", said)
+    said = f"{_count(flop_rows)}, each to {target:g} % of the pot or less; {first.parameters}"
+    _write(flop_rows, weighted_mean(flop_rows), how, "Report over flops", said)
 
 
 def _count(rows: Sized) -> str:
@@ -218,14 +218,14 @@ def _game(spot: Spot, flop: str) -> Holdem:
     return replace(spot, board=flop).game(None)
 
 
-def _write(found: Table, mean: dict[str, Any], how: Reporting, title: str, said: str) -> None:
+def _write(rows: Table, mean: dict[str, Any], how: Reporting, title: str, said: str) -> None:
     from subgame.spots.pages import save_page
 
     def save(path: Path) -> None:
         if path.suffix == ".html":
-            save_page(path, found, mean, title, said)
+            save_page(path, rows, mean, title, said)
         else:
-            found.save(path)
+            rows.save(path)
 
     paths = how.out or []
     failed = save_files(*((path, save) for path in paths))
@@ -233,21 +233,21 @@ def _write(found: Table, mean: dict[str, Any], how: Reporting, title: str, said:
         for path in paths:
             announce(f"The report is in {path}.")
     if how.json:
-        emit({"rows": list(found), "mean": mean})
+        emit({"rows": list(rows), "mean": mean})
     else:
-        _print(found, mean)
+        _print(rows, mean)
     if failed is not None:
         raise failed
 
 
-def _print(found: Table, mean: dict[str, object]) -> None:
+def _print(rows: Table, mean: dict[str, object]) -> None:
     from subgame.cli.console import table
 
     left_out = {"weight", "iterations", "seconds", "pairs", "straight", "exploitability_percent"}
-    columns = [name for name in found.columns if name not in left_out]
-    words = [name for name in columns if all(isinstance(row.get(name), str) for row in found)]
+    columns = [name for name in rows.columns if name not in left_out]
+    words = [name for name in columns if all(isinstance(row.get(name), str) for row in rows)]
     shown = table(*columns, numbers=[name for name in columns if name not in words])
-    for row in ({columns[0]: "mean", **mean}, *found):
+    for row in ({columns[0]: "mean", **mean}, *rows):
         shown.add_row(*(_text(name, row.get(name, "")) for name in columns))
     stdout().print(shown)
 

@@ -66,7 +66,7 @@ def reproduce_command(
     if key not in KEYS:
         raise did_you_mean("reproduction", key, KEYS)
     _check_folder(out)
-    chosen = dict(_named(each) for each in setting or ())
+    chosen = dict(_named(text) for text in setting or ())
     asked: dict[str, Any] = {"budget": budget, "keep": keep, "chosen": chosen}
     KEYS[key].options(quick, seed, **asked)
     if not quick and budget is None and "second" not in KEYS[key].takes:

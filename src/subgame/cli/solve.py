@@ -177,8 +177,8 @@ def summary(result: Result) -> Table:
     add("value", number_text(result.value), "what player 0 wins per game against player 1")
     if result.certificate:
         add("  exactly", str(result.certificate.value))
-    told = "what a best response wins, mean of both seats; 0 in an equilibrium"
-    add("exploitability", f"{max(gap.mean, 0.0):.3g}", told)
+    note = "what a best response wins, mean of both seats; 0 in an equilibrium"
+    add("exploitability", f"{max(gap.mean, 0.0):.3g}", note)
     for seat, wins in enumerate(gap.per_seat):
         add(f"  seat {seat}", number_text(wins), f"what a best response wins against player {seat}")
     add("iterations", f"{result.iterations:,}")

@@ -50,7 +50,7 @@ def read_strategy(tree: PublicTree, text: str, seed: int = 0) -> Strategy:
 def read_table(path: Path) -> dict[str, dict[str, float]]:
     """The table in a JSON file: infoset -> action -> probability."""
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, object]:
         result = dict(pairs)
         if len(result) < len(pairs):
             names = [name for name, _ in pairs]

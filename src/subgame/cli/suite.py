@@ -26,7 +26,8 @@ def suite_command(
     task: list[str] = opt([], "NAME", "A task; may be given several times.", "all"),
     add: bool = opt(False, None, "Compare the techniques that are named with all others."),
     tasks: bool = opt(False, None, "List the tasks and do nothing else."),
-    out: Path | None = opt(None, "FILE", "Write the results as JSON."),
+    out: Path | None = opt(None, "FILE", "Write the results as JSON, task by task."),
+    resume: bool = opt(False, None, "Keep what --out has of this version; run the rest."),
     plot: Path | None = opt(None, "FILE", "Draw exploitability against time as .png or .svg."),
     json: JsonOption = False,
 ) -> None:
@@ -56,16 +57,23 @@ def suite_command(
 
     chosen = suite.named(task)
     if tasks:
-        emit({"version": suite.VERSION, "tasks": [vars(each) for each in chosen]})
+        emit({"version": suite.VERSION, "tasks": [vars(task) for task in chosen]})
         return
     names = [*(suite.FORMS if add or not technique else ()), *technique]
-    result: dict[str, Any] = {
+    made = {
         "command": shlex.join(["subgame", *_without_files(sys.argv[1:])]),
         "commit": commit(),
         "date": datetime.now(UTC).isoformat("T", "seconds"),
         "machine": machine(),
-        **suite.run(chosen, list(dict.fromkeys(names)), announce),
     }
+
+    def keep(scores: dict[str, Any]) -> None:
+        if out is not None:
+            suite.save(made | scores, out)
+
+    done = suite.rows_of(out) if resume and out is not None else []
+    scores = suite.run(chosen, list(dict.fromkeys(names)), announce, done, keep)
+    result: dict[str, Any] = made | scores
     failure = save_files(
         (out, lambda path: suite.save(result, path)), (plot, lambda path: suite.draw(result, path))
     )

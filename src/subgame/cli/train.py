@@ -62,8 +62,8 @@ class Learning:
     def options(self, seed: int) -> dict[str, Any]:
         """What was given, for `subgame.refine.sequence.leaf_network.Training`."""
         hidden = None if self.layers is None else _layers(self.layers)
-        told = {**vars(self), "layers": hidden, "seed": seed}
-        return {name: value for name, value in told.items() if value is not None}
+        options = {**vars(self), "layers": hidden, "seed": seed}
+        return {name: value for name, value in options.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def train_command(
     *,
     context: typer.Context,
     game: GameArgument,
-    given: Given,
+    source: Given,
     where: Where,
     making: Making,
     learning: Learning,
@@ -112,9 +112,9 @@ def train_command(
 
     subgame train hunl --blueprint hunl-default
     """
-    given.check()
+    source.check()
     where.check()
-    seed, way = given.seed, where.continuations or "bias"
+    seed, way = source.seed, where.continuations or "bias"
     out, rollouts, json = making.out, making.rollouts, making.json
     check_seed(seed)
     check_least("rollouts", rollouts, LEAST_ROLLOUTS)
@@ -122,7 +122,7 @@ def train_command(
     from subgame.games.holdem.game import Holdem
 
     if isinstance(rules, Holdem):
-        train_flop(rules, given, where, out, rollouts, options, json)
+        train_flop(rules, source, where, out, rollouts, options, json)
         return
     if out is None:
         raise SubgameError(
@@ -140,7 +140,7 @@ def train_command(
     data = Rollouts(rollouts, seed)
     torch()
     with compiled(rules, making.memory_limit) as (meter, tree):
-        rough = given.read(tree)
+        rough = source.read(tree)
         warm_up(meter, "lp")
         limit = Limit.made(tree, rough, where, data, meter)
         networks = [

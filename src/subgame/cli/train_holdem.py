@@ -29,7 +29,7 @@ KINDS = ("blueprint", "more folds", "more calls", "more raises")
 
 def train_flop(
     rules: Holdem,
-    given: Given,
+    source: Given,
     where: Where,
     out: Path | None,
     boards: int | None,
@@ -37,7 +37,7 @@ def train_flop(
     json: bool,
 ) -> None:
     """Train a network for a blueprint in buckets, and save it."""
-    began, blueprint = time.perf_counter(), _blueprint(rules, given)
+    began, blueprint = time.perf_counter(), _blueprint(rules, source)
     for name, value in vars(where).items():
         if value is not None:
             raise SubgameError(f"--{name} does not apply to {rules}; the limit is after the flop.")
@@ -48,7 +48,7 @@ def train_flop(
     from subgame.tree.files import check_replaceable
 
     check_fits(blueprint)
-    beside = given.strategy if given.blueprint is None else f"{blueprint.recipe.name}.safetensors"
+    beside = source.strategy if source.blueprint is None else f"{blueprint.recipe.name}.safetensors"
     file = out or Path(str(beside)).with_suffix(SUFFIX)
     check_saved("--out", file)
     if out is None:  # a name that the user did not choose
@@ -61,23 +61,23 @@ def train_flop(
         failure = save_files((file, network.save))
     took, saved = time.perf_counter() - began, None if failure else file
     if json:
-        told = {name: jsonlib.loads(value) for name, value in network.notes.items()}
-        answer = {"blueprint": blueprint.recipe.name, "parameters": network.parameters, **told}
+        notes = {name: jsonlib.loads(value) for name, value in network.notes.items()}
+        answer = {"blueprint": blueprint.recipe.name, "parameters": network.parameters, **notes}
         emit({**answer, "seconds": took}, saved)
     else:
         _show(network, saved, took)
     finish(failure)
 
 
-def _blueprint(rules: Holdem, given: Given) -> StoredBlueprint:
+def _blueprint(rules: Holdem, source: Given) -> StoredBlueprint:
     """The blueprint that is given: a file, or the word for the one that comes with the package."""
     from subgame.blueprints.recipe import DEFAULT
     from subgame.play.named import whole_blueprint
 
-    if given.blueprint not in (None, DEFAULT.stem):
-        raise did_you_mean("blueprint", str(given.blueprint), [DEFAULT.stem])
+    if source.blueprint not in (None, DEFAULT.stem):
+        raise did_you_mean("blueprint", str(source.blueprint), [DEFAULT.stem])
     words = ("uniform", "random")
-    result = None if given.strategy in words else whole_blueprint(rules, given.strategy)
+    result = None if source.strategy in words else whole_blueprint(rules, source.strategy)
     if result is None:
         raise SubgameError(
             f"In hold'em a network is trained for a blueprint: for {rules} give a file made by "
@@ -97,7 +97,7 @@ def _show(network: FlopNetwork, saved: Path | None, took: float) -> None:
         columns = [jsonlib.loads(notes[f"held out: {name}"]) for name in names]
         shown = table("continuation", *names, numbers=names)
         for name, *row in zip(KINDS, *columns, strict=True):
-            shown.add_row(name, *(f"{each:.3f}" for each in row))
+            shown.add_row(name, *(f"{number:.3f}" for number in row))
         console.print(shown, end="")
         text = "  On flops that were not trained on, in pots. noise: of the values themselves"
         console.print(Text(text, style="dim"))

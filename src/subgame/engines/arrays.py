@@ -51,8 +51,8 @@ def as_index(numbers: object, like: Array) -> Array:
 
 def as_numpy(array: Array) -> Floats:
     """An array of either library as a NumPy array of float64."""
-    found = array if isinstance(array, np.ndarray) else array.detach().cpu().numpy()
-    return found.astype(np.float64)
+    host = array if isinstance(array, np.ndarray) else array.detach().cpu().numpy()
+    return host.astype(np.float64)
 
 
 def normalise(values: Array, weight: Array) -> Array:

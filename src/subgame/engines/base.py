@@ -35,7 +35,7 @@ class EngineBase:
         """An error: only `fused` engines have it."""
         raise SubgameError("This engine is not fused: subgame.solve.cfr.Cfr runs its iterations.")
 
-    def host(self, sigma: Any, streets: int | None = None) -> Any:
+    def host(self, sigma: Numbers, streets: int | None = None) -> Numbers:
         """A strategy in the layout of `Strategy`; after some `streets` it may have zeros."""
         return np.asarray(sigma)
 
@@ -45,7 +45,7 @@ class EngineBase:
     def snapshot(self, regrets: Regrets) -> Regrets:
         """A copy of what is played now, without an average."""
         played = regrets._replace(average=None)
-        return Regrets(*(None if each is None else copied(each) for each in played))
+        return Regrets(*(None if numbers is None else copied(numbers) for numbers in played))
 
     def repeat(self, turn: Callable[[Array], None], rates: Array, key: object) -> None:
         """``turn(rates[t : t + 2])`` for every t but the last."""
@@ -63,11 +63,11 @@ class EngineBase:
         """The probabilities of the average."""
         return self.behaviour(p, average)
 
-    def responses(self: Engine, probs: tuple[Any, Any]) -> tuple[float, float]:
+    def responses(self: Engine, probs: tuple[Numbers, Numbers]) -> tuple[float, float]:
         """[p] what the opponent's best response to player p's probabilities wins."""
 
         def wins(p: int) -> float:
-            found = self.respond(1 - p, self.plan(p, probs[p]))
-            return float((found.roots * as_numpy(self.roots(1 - p))).sum())
+            response = self.respond(1 - p, self.plan(p, probs[p]))
+            return float((response.roots * as_numpy(self.roots(1 - p))).sum())
 
         return both(wins)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from subgame.tree.public_tree import PublicTree
+    from subgame.tree.ranges.betting_tree import Street
     from subgame.tree.ranges.tree import RangeTree
     from subgame.tree.sequence.tree import SequenceTree
 
@@ -167,7 +168,7 @@ class Engine(Protocol):
         a solve takes no memory for probabilities.
         """
 
-    def host(self, sigma: Numbers, streets: int | None = None) -> Any:
+    def host(self, sigma: Numbers, streets: int | None = None) -> Numbers:
         """A strategy as NumPy's array in the layout of `Strategy`.
 
         With `streets`, only the first ones of a hold'em tree are needed; others may have zeros.
@@ -183,7 +184,7 @@ class Engine(Protocol):
     def respond(self, p: int, opponent_plan: Any) -> Response:
         """Player `p`'s counterfactual best response, in float64; locked hands play as they must."""
 
-    def responses(self, probs: tuple[Any, Any]) -> tuple[float, float]:
+    def responses(self, probs: tuple[Numbers, Numbers]) -> tuple[float, float]:
         """[p] what the opponent's best response to player p's probabilities wins, in float64."""
 
     def sample(self, pair: Pair, discounts: Floats, kind: str, random: NDArray[np.uint64]) -> None:
@@ -218,7 +219,7 @@ class RangeEngine(Engine, Protocol):
     def tree(self) -> RangeTree:
         """The tree it is bound to."""
 
-    def stage(self, streets: list[Any]) -> RangeEngine:
+    def stage(self, streets: list[Street]) -> RangeEngine:
         """An engine for the boards of the last ``len(streets)`` streets, with other betting.
 
         Its tree begins on the first of `streets`; its roots are the betting roots of that street on

@@ -67,7 +67,9 @@ class Side:
             self.rows += len(self.leaves) * choices
         self.runs: list[tuple[int, int, int]] = []
         """(first row, end, actions) of decisions in a row that have as many actions."""
-        for width, alike in groupby(self.decisions, lambda each: each.stop - each.first):
+        for width, alike in groupby(
+            self.decisions, lambda decision: decision.stop - decision.first
+        ):
             held = list(alike)
             self.runs.append((held[0].first, held[-1].stop, width))
         lanes = self.lanes = sorted({ending.rows[1 - p] for ending in street.endings})
@@ -108,10 +110,10 @@ class LeafTable:
 
     def won(self, p: int, reach: Array) -> Array:
         """See `Leaves.won`."""
-        given = as_kind(reach, self.values).swapaxes(0, 1)
+        opponent = as_kind(reach, self.values).swapaxes(0, 1)
         if p == self.opponent:
-            return (self.values @ given[..., None])[..., 0].swapaxes(0, 1)
-        return -(given[:, :, None] @ self.values)[:, :, 0].swapaxes(0, 1)
+            return (self.values @ opponent[..., None])[..., 0].swapaxes(0, 1)
+        return -(opponent[:, :, None] @ self.values)[:, :, 0].swapaxes(0, 1)
 
 
 class GivenLeaves:
@@ -353,8 +355,8 @@ class StreetEngine(EngineBase):
         return self._matched(p, Regrets(average, None, None), ())
 
     def plan(self, p: int, sigma: Array, reach: Floats | None = None) -> tuple[Array, Array]:
-        given = self.roots(p) if reach is None else self.array(np.asarray(as_numpy(reach)))
-        return sigma, given.reshape(self.sides[p].roots, -1)
+        entered = self.roots(p) if reach is None else self.array(np.asarray(as_numpy(reach)))
+        return sigma, entered.reshape(self.sides[p].roots, -1)
 
     def values(self, p: int, sigma: Array, opponent_plan: tuple[Array, Array]) -> Response:
         return self._evaluated(p, Mode.EVALUATE, sigma, opponent_plan)

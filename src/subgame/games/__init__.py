@@ -125,11 +125,13 @@ def load(name: str, **parameters: Any) -> Game:
     return _a_game(key, factory(**_checked(key, factory, inside)))
 
 
-def _together(name: str, inside: dict[str, object], given: dict[str, object]) -> dict[str, object]:
+def _together(
+    name: str, inside: dict[str, object], options: dict[str, object]
+) -> dict[str, object]:
     """The parameters in the name and the others; none may be given twice."""
-    for both in sorted(inside.keys() & given.keys()):
+    for both in sorted(inside.keys() & options.keys()):
         raise SubgameError(f"The parameter '{both}' of the game '{name}' is given twice.")
-    return {**inside, **given}
+    return {**inside, **options}
 
 
 def _a_game(name: str, made: object) -> Game:
@@ -252,7 +254,7 @@ def _accepted(factory: Factory) -> tuple[dict[str, object], bool]:
     return named, any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
 
 
-def _checked(name: str, factory: Factory, given: Mapping[str, object]) -> dict[str, object]:
+def _checked(name: str, factory: Factory, options: Mapping[str, object]) -> dict[str, object]:
     """The parameters as the factory wants them, or an error that lists what it takes."""
     accepted, open_ended = _accepted(factory)
     required = {key for key, default in accepted.items() if default is inspect.Parameter.empty}
@@ -260,10 +262,10 @@ def _checked(name: str, factory: Factory, given: Mapping[str, object]) -> dict[s
         key if key in required else f"{key}={default}" for key, default in accepted.items()
     )
     takes = f"it takes {listed or 'no parameters'}."
-    for key in sorted(required - given.keys()):
+    for key in sorted(required - options.keys()):
         raise SubgameError(f"The game '{name}' needs the parameter '{key}'; {takes}")
-    checked = dict(given)
-    for key, value in given.items():
+    checked = dict(options)
+    for key, value in options.items():
         if key not in accepted and not open_ended:
             raise SubgameError(f"The game '{name}' has no parameter '{key}'; {takes}")
         kind: type = type(accepted.get(key))
@@ -301,6 +303,7 @@ nlfh-large holdem.named:nlfh_large Large flop hold'em; Brown & Sandholm 2017, Ta
 nlth-no-limp holdem.named:nlth_no_limp Turn hold'em; Brown & Sandholm 2017, Table 5, sizes ours
 phantom-ttt dark_board:PhantomTicTacToe Tic-tac-toe in which nobody sees the opponent's stones
 random random_game:RandomGame A small random game, the same for the same seed
+rhode-island rhode_island:RhodeIsland Hold'em with one hidden card and two board cards
 rps rock_paper_scissors:RockPaperScissors Rock-paper-scissors in turn, the first move hidden
 rps-plus rock_paper_scissors:RockPaperScissorsPlus The same, Scissors count twice; Brown et al. 2018
 """.strip().splitlines():

@@ -31,9 +31,9 @@ def of_kind(kind: str, legal: Sequence[str]) -> str:
     ('r200', 'c')
     """
     kinds = [kind_of(action) for action in legal]
-    for each in (kind, "call", "fold"):
-        if each in kinds:
-            return legal[kinds.index(each)]
+    for wanted in (kind, "call", "fold"):
+        if wanted in kinds:
+            return legal[kinds.index(wanted)]
     raise SubgameError(
         f"The agent '{kind}' plays games with folds, calls and raises; here the actions are "
         f"{', '.join(legal)}."

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 if TYPE_CHECKING:
     from random import Random
 
+    from subgame.games.arrays import GameArrays
+
 CHANCE = -1
 """`State.current_player` where chance moves."""
 
@@ -189,7 +191,7 @@ class Game(ABC):
     """The parameters that a game keeps as attributes of the same names."""
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, object]:
         """The parameters this game was made with: ``{"dice": 1, "faces": 6}``."""
         return {name: getattr(self, name) for name in self.parameter_names}
 
@@ -200,6 +202,10 @@ class Game(ABC):
     def reader(self) -> StateReader:
         """How a walk reads the states of this game."""
         return StateReader()
+
+    def arrays(self) -> GameArrays | None:
+        """The rules for many histories at once, with which a large game compiles fast; or None."""
+        return None
 
     def frontiers(self) -> dict[str, Callable[[State], bool]]:
         """Named places to cut the game: a subgame starts where the function first answers true.

@@ -62,6 +62,11 @@ def check(game: Game, *, max_histories: int = 300_000) -> Report:
         # Reversed, so that the first sibling is walked first and named first.
         stack.extend(reversed(list(suite.children(node))))
     suite.check_blueprints(game)
+    arrays = game.arrays()
+    if arrays is not None:
+        from subgame.games.array_checks import check_arrays
+
+        check_arrays(game, arrays)
     owners = [node.view.player for node in suite.acting.values()]
     public = len(suite.public) if suite.silent is None else None
     infosets = (owners.count(0), owners.count(1))
@@ -116,7 +121,7 @@ def view_of(state: State) -> View:
     if player != CHANCE:
         return View(player, public, known, tuple(state.legal_actions()), (), ())
     outcomes = tuple(state.chance_outcomes())
-    choices, chances = tuple(each for each, _ in outcomes), _numbers(each for _, each in outcomes)
+    choices, chances = tuple(item for item, _ in outcomes), _numbers(item for _, item in outcomes)
     return View(player, public, known, choices, chances, ())
 
 
@@ -256,9 +261,9 @@ class _Suite:
         """A blueprint gives every infoset a distribution over its actions."""
         for name, strategy in game.blueprints().items():
             for known, node in self.acting.items():
-                given = strategy.get(known, {})
-                total = math.fsum(given.values()) if min(given.values(), default=-1) >= 0 else 0
-                if {*given} != {*node.view.choices} or abs(total - 1) > TOLERANCE:
+                row = strategy.get(known, {})
+                total = math.fsum(row.values()) if min(row.values(), default=-1) >= 0 else 0
+                if {*row} != {*node.view.choices} or abs(total - 1) > TOLERANCE:
                     raise SubgameError(
                         f"The blueprint '{name}' gives no probability distribution over "
                         f"{_listed(node.view.choices)} in infoset '{known}' (after {node})."

@@ -13,15 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game, State
+
+if TYPE_CHECKING:
+    from subgame.games.arrays import GameArrays
 
 ORDERS = ("descending", "ascending", "random")
 RETURNS = ("win-loss", "points")
 MOST = 1_000
 """Cards of the largest game."""
+IN_ARRAYS = range(2, 9)
+"""Cards of the games whose rules are also in arrays: what a player knows is a 64-bit number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +115,13 @@ class Goofspiel(Game):
 
     def new_initial_state(self) -> GoofspielState:
         return GoofspielState(self).with_next_prize()
+
+    def arrays(self) -> GameArrays | None:
+        if self.cards not in IN_ARRAYS:
+            return None
+        from subgame.games.goofspiel_arrays import GoofspielArrays
+
+        return GoofspielArrays(self.cards, self.order, self.returns)
 
     def frontiers(self) -> dict[str, Callable[[Any], bool]]:
         return {"after trick 1": lambda s: len(s.bids[1]) == 1}

@@ -10,9 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from subgame.games.base import CHANCE, TERMINAL, Game, State
+
+if TYPE_CHECKING:
+    from subgame.games.arrays import GameArrays
 
 CARDS = ("Js", "Jh", "Qs", "Qh", "Ks", "Kh")
 RANKS = "JQK"
@@ -92,9 +96,18 @@ class LeducState(State):
 class Leduc(Game):
     name = "leduc"
     state: ClassVar = LeducState()
+    cards: ClassVar[tuple[str, ...]] = CARDS
+    winning: ClassVar = (("Ks", "Js", "Qs"), ("Js", "Ks", "Qs"))
 
     def new_initial_state(self) -> LeducState:
         return self.state
+
+    def arrays(self) -> GameArrays | None:
+        from subgame.games.poker_arrays import Deck, PokerArrays, pair_or_high
+
+        copies = len(CARDS) // len(self.cards)
+        strength = partial(pair_or_high, len(self.cards) // len(RANKS))
+        return PokerArrays(self.state, Deck(self.cards, copies, 1, strength, self.winning))
 
     def frontiers(self) -> dict[str, Callable[[Any], bool]]:
         """Burch et al. 2014 cut after the first round, before the card: five subgames."""
@@ -121,6 +134,8 @@ class LeducRanks(Leduc):
 
     name = "leduc-ranks"
     state = LeducRanksState()
+    cards = tuple(RANKS)
+    winning = (("K", "J", "Q"), ("J", "K", "Q"))
 
 
 class LeducAbstractState(LeducState):
@@ -152,6 +167,10 @@ class LeducAbstract(Leduc):
 
     name = "leduc-abstract"
     state = LeducAbstractState()
+
+    def arrays(self) -> None:
+        """The board is hidden from some players here."""
+        return
 
     def frontiers(self) -> dict[str, Callable[[Any], bool]]:
         """The board card is not public here, so no subgame begins after it."""

@@ -14,14 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 
+if TYPE_CHECKING:
+    from subgame.games.arrays import GameArrays
+
 LIAR = "Liar"
 MOST = 1_000
 """Bids of the largest game."""
+LARGEST = 62
+"""Bits of what a player knows in the largest game that is compiled with arrays."""
 
 
 @dataclass(slots=True, eq=False)  # not frozen, because that takes twice as long to make
@@ -110,6 +115,13 @@ class LiarsDice(Game):
 
     def new_initial_state(self) -> LiarsDiceState:
         return LiarsDiceState(self)
+
+    def arrays(self) -> GameArrays | None:
+        if (len(self.bids) + 1) + self.dice * self.faces.bit_length() > LARGEST:
+            return None
+        from subgame.games.liars_dice_arrays import LiarsDiceArrays
+
+        return LiarsDiceArrays(self.dice, self.faces, self.legal)
 
     def frontiers(self) -> dict[str, Callable[[Any], bool]]:
         return {"after the first bid": lambda s: " " in s.bidding}

@@ -22,14 +22,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Self
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Self
 
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.holdem.bets import NOTHING, BetSizes
 from subgame.games.holdem.rules import NOBODY, Bet, Betting, NoLimit
 from subgame.games.holdem.sizes import STREETS
+
+if TYPE_CHECKING:
+    from subgame.games.arrays import GameArrays
 
 RANKS = "JQK"
 LAST = len(STREETS) - 1
@@ -195,6 +198,13 @@ class NoLimitLeduc(NoLimitGame):
         self, stack: int = 6, ante: int = 1, bets: str = "fcpa", replies: str = "same"
     ) -> None:
         super().__init__(stack, ante, bets, replies)
+
+    def arrays(self) -> GameArrays | None:
+        from subgame.games.poker_arrays import Deck, PokerArrays, pair_or_high
+
+        winning = ("K", "J", "Q"), ("J", "K", "Q")
+        deck = Deck(tuple(RANKS), self.copies, 1, partial(pair_or_high, 1), winning)
+        return PokerArrays(self.new_initial_state(), deck)
 
     def frontiers(self) -> dict[str, Callable[[Any], bool]]:
         return {

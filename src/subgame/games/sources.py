@@ -63,15 +63,15 @@ def in_file(text: str) -> InFile | None:
     >>> in_file("my_game.py:MyGame(cards=3)")[1:], in_file("leduc")
     (('MyGame', '(cards=3)'), None)
     """
-    found = PYTHON.fullmatch(text)
-    if found is None:
+    match = PYTHON.fullmatch(text)
+    if match is None:
         return None
-    if not found["name"]:
+    if not match["name"]:
         raise SubgameError(
-            f"'{text}' does not say which game in the file; write {found['file']}:NAME, where NAME "
+            f"'{text}' does not say which game in the file; write {match['file']}:NAME, where NAME "
             "is a Game subclass or a function that makes a game."
         )
-    return InFile(Path(found["file"]), found["name"], found["rest"])
+    return InFile(Path(match["file"]), match["name"], match["rest"])
 
 
 def read_file(at: InFile) -> Callable[..., Game]:

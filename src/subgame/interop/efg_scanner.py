@@ -28,11 +28,11 @@ class Token(NamedTuple):
     start: int
 
 
-def wrong(name: str, text: str, start: int, expected: str, found: object) -> SubgameError:
+def wrong(name: str, text: str, start: int, expected: str, instead: object) -> SubgameError:
     """An error that names a place in a text by line and column."""
     line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
     return SubgameError(
-        f"{name}, line {line}, column {column}: expected {expected}, found {found}."
+        f"{name}, line {line}, column {column}: expected {expected}, found {instead}."
     )
 
 
@@ -59,15 +59,17 @@ class Scanner:
                 text = re.sub(r'\\(["\\])', r"\1", text)
         return Token(kind, text, match.start(kind))
 
-    def wrong(self, start: int, expected: str, found: object) -> SubgameError:
-        return wrong(self._name, self._text, start, expected, found)
+    def wrong(self, start: int, expected: str, instead: object) -> SubgameError:
+        return wrong(self._name, self._text, start, expected, instead)
 
     def expected(self, what: str, token: Token | None = None) -> SubgameError:
         token = token or self.token
         shown = " ".join(token.text[:31].split())  # a message is one line
         shown = shown if len(token.text) <= 30 else shown[:30] + "..."
-        found = {"end": "the end of the file", "quoted": f'"{shown}"'}.get(token.kind, f"'{shown}'")
-        return self.wrong(token.start, what, found)
+        instead = {"end": "the end of the file", "quoted": f'"{shown}"'}.get(
+            token.kind, f"'{shown}'"
+        )
+        return self.wrong(token.start, what, instead)
 
     def next(self) -> Token:
         token = self.token

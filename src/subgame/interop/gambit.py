@@ -153,8 +153,8 @@ def load(path: str | os.PathLike[str]) -> GambitGame:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        found, plain = f"the byte 0x{error.object[error.start]:02x}", error.object.decode("latin-1")
-        raise wrong(path.name, plain, error.start, "UTF-8 text", found) from None
+        byte, plain = f"the byte 0x{error.object[error.start]:02x}", error.object.decode("latin-1")
+        raise wrong(path.name, plain, error.start, "UTF-8 text", byte) from None
     game = loads(text, name=path.name)
     game.path = str(path)
     return game
@@ -292,8 +292,8 @@ class _Reader(Scanner):
             return labels, ()
         chances = tuple(self.number(token, "a probability") for token in numbers)
         if len(chances) != len(labels):
-            each = f"a probability for each of the {len(labels)} actions of {what}"
-            raise self.wrong(start, each, len(chances))
+            wanted = f"a probability for each of the {len(labels)} actions of {what}"
+            raise self.wrong(start, wanted, len(chances))
         if min(chances) < 0 or abs(float(sum(chances)) - 1) > 1e-6 * len(labels):
             legal = f"probabilities of {what} that are not negative and sum to 1"
             raise self.wrong(start, legal, _shown(chances))

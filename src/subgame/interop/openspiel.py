@@ -285,7 +285,7 @@ def _text(value: object) -> str:
     """
     if not isinstance(value, dict):
         return str(value)
-    inside = ", ".join(f"{key}={_text(each)}" for key, each in value.items() if key != "name")
+    inside = ", ".join(f"{key}={_text(item)}" for key, item in value.items() if key != "name")
     return f"{value['name']}({inside})"
 
 
@@ -357,9 +357,11 @@ def strategy(tree: PublicTree, policy: Any) -> Strategy:
 
     table = {}
     for p, i, state in _states(tree):
-        found = dict(policy.action_probabilities(state))
+        probabilities = dict(policy.action_probabilities(state))
         actions = tree.players[p].actions[i]
-        row = dict(zip(actions, (found.get(a, 0.0) for a in state.legal_actions()), strict=True))
+        row = dict(
+            zip(actions, (probabilities.get(a, 0.0) for a in state.legal_actions()), strict=True)
+        )
         table[f"player {p}: {tree.players[p].names[i]}"] = row
     return Strategy.from_table(tree, table)
 

@@ -83,16 +83,16 @@ class Reproduction:
         module = import_module(f"subgame.papers.{name}")  # imported only now, because it is slow
         tell = progress or (lambda what, share: None)
         with whole_solves():
-            found: Found = getattr(module, self.entry)(quick, seed, tell, **options)
+            results: Found = getattr(module, self.entry)(quick, seed, tell, **options)
         return Report(
             key=self.key,
             paper=f"{self.paper}, {TITLES[self.paper]}{self.besides}",
             what=self.what,
-            rows=found.rows,
-            data=found.data,
+            rows=results.rows,
+            data=results.data,
             command=command(self.key, quick, seed, options),
             seed=seed,
-            settings={**found.settings, "quick": quick},
+            settings={**results.settings, "quick": quick},
             notes=notes_of(module),
             seconds=time.perf_counter() - began,
         )
@@ -104,7 +104,7 @@ class Reproduction:
         budget: float | None = None,
         keep: Path | None = None,
         chosen: Mapping[str, str] | None = None,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """The options of the experiment's function; an error if one cannot be given.
 
         What a long run has found so far goes to the file `keep`, from which it is resumed.
@@ -147,8 +147,10 @@ ON_GPU = partial(Reproduction, needs_torch=True)
 
 
 BUCKETED = tuple(
-    ON_GPU(f"brown2017-{name}", BROWN, *told, resumable=True, module="brown2017_tables", entry=name)
-    for name, *told in (
+    ON_GPU(
+        f"brown2017-{name}", BROWN, *about, resumable=True, module="brown2017_tables", entry=name
+    )
+    for name, *about in (
         ("table1", "13 minutes", "subgames of the finest blueprints in buckets, on a GPU"),
         ("table3", "5 minutes", "subgames of small flop hold'em in buckets, on a GPU"),
         ("table4", "6 minutes", "subgames of large flop hold'em in buckets, on a GPU"),

@@ -55,20 +55,20 @@ def main(words: list[str] | None = None) -> int:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--out", type=Path, required=True, help="folder of the result")
     asked.add_argument("--flops", type=int, default=16, help="flops that iterations are timed on")
-    given = asked.parse_args(words)
+    options = asked.parse_args(words)
     load_torch().set_num_threads(1)
-    found: dict[str, Any] = {
+    report: dict[str, Any] = {
         "what": "estimated CPU hours of Tables 3 and 4 on one core, from timed iterations",
-        "command": f"python -m subgame.papers.brown2017_hours --flops {given.flops} --out FOLDER",
+        "command": f"python -m subgame.papers.brown2017_hours --flops {options.flops} --out FOLDER",
         "made": made_by(),
     }
     for name, game in (("brown2017-table3", SMALL), ("brown2017-table4", LARGE)):
-        seconds = measured(game, given.flops)
-        found[name] = {"seconds of an iteration": seconds, "hours": hours(game, seconds)}
-        print(name, found[name], flush=True)
-    given.out.mkdir(parents=True, exist_ok=True)
-    file = given.out / "brown2017-hours.json"
-    file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        seconds = measured(game, options.flops)
+        report[name] = {"seconds of an iteration": seconds, "hours": hours(game, seconds)}
+        print(name, report[name], flush=True)
+    options.out.mkdir(parents=True, exist_ok=True)
+    file = options.out / "brown2017-hours.json"
+    file.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     return 0
 
 

@@ -32,7 +32,6 @@ import json
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import subgame as sg
 from subgame.abstraction.blueprint import Blueprint
@@ -128,7 +127,7 @@ def compute(steps: Steps, cells: Cells, tell: Progress) -> None:
             tell(f"{name}, player {p}", k / len(NAMES))
             if p not in trees:
                 trees[p] = _compiled(widened(game, larger, 1 - p))
-            began = time.perf_counter()
+            began, cell = time.perf_counter(), dict[str, object]()
             if name == VALUE:
                 cell = _value(trees[p], p, steps.value, where)
             elif name == TRANSLATION:
@@ -145,7 +144,7 @@ def _compiled(game: sg.Game) -> sg.PublicTree:
     return sg.compile(game, merge="boards", memory_limit=None)
 
 
-def _value(tree: sg.PublicTree, p: int, iterations: int, where: str) -> dict[str, float]:
+def _value(tree: sg.PublicTree, p: int, iterations: int, where: str) -> dict[str, object]:
     """What the opponent of player `p`, who has the bet, wins at equilibrium, and the gap.
 
     It lies between what either player's strategy guarantees.
@@ -158,10 +157,10 @@ def _value(tree: sg.PublicTree, p: int, iterations: int, where: str) -> dict[str
 
 def _nested(
     tree: sg.PublicTree, blueprint: sg.Strategy, p: int, name: str, steps: Steps, where: str
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Every off-tree bet against player `p` answered by one of `ROWS`."""
     gadget, method, _ = ROWS[name]
-    found = sg.nest(
+    nested = sg.nest(
         tree,
         blueprint,
         technique=gadget,
@@ -171,9 +170,9 @@ def _nested(
         iterations=steps.expensive if method == "expensive" else steps.subgames,
         device=where,
     )
-    margin = min(float((a.cbv - a.values)[a.weight > 0].min()) for a in found.answers)
-    won = found.after.per_seat[p]
-    return {"won": won, "margin": margin, "off-tree bets": len(found.answers)}
+    margin = min(float((a.cbv - a.values)[a.weight > 0].min()) for a in nested.answers)
+    won = nested.after.per_seat[p]
+    return {"won": won, "margin": margin, "off-tree bets": len(nested.answers)}
 
 
 def run(quick: bool, seed: int, tell: Progress, keep: Path | None = None) -> Found:
@@ -186,22 +185,22 @@ def run(quick: bool, seed: int, tell: Progress, keep: Path | None = None) -> Fou
 
 def compared(steps: Steps, cells: Cells) -> Found:
     """The cells beside the paper's, less the value of the game that is played."""
-    found = {name: cells.found[steps.key(name)] for name in NAMES}
-    value, rows, ours = found[VALUE], [], dict[str, float]()
+    by_name = {name: cells.found[steps.key(name)] for name in NAMES}
+    value, rows, ours = by_name[VALUE], [], dict[str, float]()
     for name, printed in PRINTED.items():
-        both = (found[name]["per seat, mbb/h"], value["per seat, mbb/h"])
+        both = (by_name[name]["per seat, mbb/h"], value["per seat, mbb/h"])
         seats = [won - worth for won, worth in zip(*both, strict=True)]
         ours[name] = sum(seats) / 2
         note = f"printed {printed:g}; seats {seats[0]:.4g}, {seats[1]:.4g}"
         rows.append(row(label(name), printed / UNIT, ours[name], note))
-    gap = ", ".join(f"{mbb(each):.2g}" for each in value["gap"])
+    gap = ", ".join(f"{mbb(gain):.2g}" for gain in value["gap"])
     best = min(ROWS, key=lambda name: ours[name])
     times = ours[TRANSLATION] / ours[best]
     printed = PRINTED[TRANSLATION] / min(PRINTED.values())
     rows += [
         row("translation against the best nested row", printed, times, f"times; {label(best)}"),
         row("the value of owning the bet", None, value["mbb/h"], f"to gaps of {gap} mbb/h"),
-        row("the blueprint in the smaller game", None, found[BLUEPRINT]["mbb/h"]),
+        row("the blueprint in the smaller game", None, by_name[BLUEPRINT]["mbb/h"]),
     ]
     curves = [
         marks("paper, in thousandths of a chip", [PRINTED[name] / UNIT for name in ours]),
@@ -211,8 +210,8 @@ def compared(steps: Steps, cells: Cells) -> Found:
     shown = panel(title, "mbb/h", "", curves, scale="semilog", names=[label(name) for name in ours])
     game, larger = steps.games()
     settings = {"game": str(game), "larger": larger, "flops": count_boards(game)[1]}
-    data = {"panels": [shown], "mbb/h": ours, "cells": found}
-    made = sorted({cell.get("made", "not recorded") for cell in found.values()})
+    data = {"panels": [shown], "mbb/h": ours, "cells": by_name}
+    made = sorted({cell.get("made", "not recorded") for cell in by_name.values()})
     return Found(
         rows, data, {**settings, "schedule": SCHEDULE, **asdict(steps), "cells made by": made}
     )

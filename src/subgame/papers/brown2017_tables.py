@@ -230,7 +230,7 @@ def _column(
     if missing[BLUEPRINT]:
         cell = cell_of(blueprint.exploitability().per_seat, time.perf_counter() - began)
         cell["value for player 0, mbb/h"] = mbb(blueprint.value())
-        cell["quality"] = {name: asdict(each) for name, each in made.quality.items()}
+        cell["quality"] = {name: asdict(quality) for name, quality in made.quality.items()}
         yield BLUEPRINT, {**cell, "seconds of clustering": clustered}
     jobs = [(n, p) for n, lacking in missing.items() if n != BLUEPRINT for p in lacking]
     if alone := len(tree.streets) > 2:  # then both seats' values are too large to keep
@@ -295,14 +295,14 @@ def compared(key: str, how: Settings, cells: Cells) -> Found:
         rest = [None] * (1 + len(column.rows) - len(paper))
         theirs = dict(zip((BLUEPRINT, *column.rows), (*paper, *rest), strict=True))
         names = [n for n in theirs if not cells.lacks(column.key(how, n))]
-        found = [cells.found[column.key(how, n)] for n in names]
-        ours = [cell["mbb/h"] for cell in found]
+        column_cells = [cells.found[column.key(how, n)] for n in names]
+        ours = [cell["mbb/h"] for cell in column_cells]
         title = f"{column.game}, {column.count:,}" if column.count else f"{column.game}, exact"
-        for name, mine, cell in zip(names, ours, found, strict=True):
+        for name, mine, cell in zip(names, ours, column_cells, strict=True):
             other = theirs[name]
             ratio = f"{mine / ours[0]:.3f} of the blueprint"
             ratio += "" if other is None else f" (paper {other / paper[0]:.3f})"
-            seats = ", ".join(f"{each:.4g}" for each in cell["per seat, mbb/h"])
+            seats = ", ".join(f"{won:.4g}" for won in cell["per seat, mbb/h"])
             rows.append(row(f"{title}: {name}", other, mine, f"{ratio}; seats {seats}"))
         potential = cells.found.get(column.key(how.by_potential, BLUEPRINT))
         if potential is not None and paper:
@@ -310,9 +310,9 @@ def compared(key: str, how: Settings, cells: Cells) -> Found:
             note = f"{mine / ours[0]:.3f} of the blueprint" if ours else ""
             rows.append(row(f"{title}: Blueprint, by hold'em potential", paper[0], mine, note))
         if names and not column.count:
-            value = -found[0]["value for player 0, mbb/h"]  # who has the big blind
+            value = -column_cells[0]["value for player 0, mbb/h"]  # who has the big blind
             rows.append(row(f"{title}: value for the small blind", None, value))
-        data[title] = dict(zip(names, found, strict=True))
+        data[title] = dict(zip(names, column_cells, strict=True))
         places = [list(theirs).index(name) for name in names]
         series.append({"label": title, "x": places, "y": ours, "line": ""})
         if paper:
@@ -321,7 +321,7 @@ def compared(key: str, how: Settings, cells: Cells) -> Found:
     names = [BLUEPRINT, *columns(key, how)[0].rows]
     title = key.removeprefix("brown2017-").replace("table", "Table ").replace("fig", "Figure ")
     panels = [panel(title, "mbb/h", "", series, scale="semilog", names=names)]
-    every = [cell for each in data.values() for cell in each.values()]
+    every = [cell for by_name in data.values() for cell in by_name.values()]
     more = {
         "iterations of blueprint and subgames": {c.game: STEPS[c.game] for c in columns(key, how)},
         "cells made by": sorted({cell.get("made", "not recorded") for cell in every}),
@@ -354,47 +354,47 @@ def main(words: list[str] | None = None) -> int:
     asked.add_argument("--first", type=int, help="iterations of the blueprint")
     asked.add_argument("--iterations", type=int, help="iterations of each batch of subgames")
     asked.add_argument("--estimate", choices=("last", "response"), default="last")
-    given = asked.parse_args(words)
+    options = asked.parse_args(words)
     recipe = Recipe(
-        given.features,
-        given.showdown,
-        given.metric,
-        given.textures,
-        given.opponents,
-        seed=given.seed,
+        options.features,
+        options.showdown,
+        options.metric,
+        options.textures,
+        options.opponents,
+        seed=options.seed,
     )
-    many = QUICK_STEPS if given.quick else (None, None)
+    many = QUICK_STEPS if options.quick else (None, None)
     how = Settings(
         recipe,
-        given.schedule,
-        given.first or many[0],
-        given.iterations or many[1],
-        given.estimate,
-        given.quick,
+        options.schedule,
+        options.first or many[0],
+        options.iterations or many[1],
+        options.estimate,
+        options.quick,
     )
-    todo = _merged([column for key in given.keys for column in columns(key, how)])
-    if given.buckets:  # in the order given
-        todo = [c for count in given.buckets for c in todo if c.count == count]
-    if given.game:
-        todo = [replace(c, game=given.game) for c in todo]
-    if given.only is not None:
-        kept = tuple(given.only)
+    todo = _merged([column for key in options.keys for column in columns(key, how)])
+    if options.buckets:  # in the order given
+        todo = [c for count in options.buckets for c in todo if c.count == count]
+    if options.game:
+        todo = [replace(c, game=options.game) for c in todo]
+    if options.only is not None:
+        kept = tuple(options.only)
         todo = [
             replace(c, rows={n: g for n, g in c.rows.items() if n.startswith(kept)}) for c in todo
         ]
     began, cuda = time.perf_counter(), load_torch().cuda
 
     def tell(what: str, share: float) -> None:
-        peak = cuda.max_memory_allocated() / 2**30 if given.device == "cuda" else 0.0
+        peak = cuda.max_memory_allocated() / 2**30 if options.device == "cuda" else 0.0
         passed = f"{time.perf_counter() - began:7.1f} s {share:5.0%} {peak:6.1f} GiB at most"
         print(f"{passed} {what}", file=sys.stderr, flush=True)
 
-    with cells_of(given.out / "brown2017.cells.json", made_by(given.device)) as cells:
-        compute(given.keys[0], how, cells, given.device, todo, tell)
+    with cells_of(options.out / "brown2017.cells.json", made_by(options.device)) as cells:
+        compute(options.keys[0], how, cells, options.device, todo, tell)
     for column in todo:
         for name in (BLUEPRINT, *column.rows):
             cell = cells.found[column.key(how, name)]
-            seats = ", ".join(f"{each:.4g}" for each in cell["per seat, mbb/h"])
+            seats = ", ".join(f"{won:.4g}" for won in cell["per seat, mbb/h"])
             line = f"{column.game} {column.count} {name}: {cell['mbb/h']:.4g} [{seats}]"
             print(f"{line} {cell['seconds']:.1f} s")
     return 0

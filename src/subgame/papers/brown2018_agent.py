@@ -183,7 +183,7 @@ def _found(
             spent = time.process_time() - began
             if not left or (budget is not None and spent > budget):
                 break
-            next_one = min(left, key=lambda each: len(pairs[each.name]) / each.deals)
+            next_one = min(left, key=lambda contest: len(pairs[contest.name]) / contest.deals)
             number = next(k for k in range(next_one.deals) if k not in pairs[next_one.name])
             done = sum(map(len, pairs.values())) / total
             done = done if budget is None else spent / budget
@@ -213,8 +213,8 @@ def _reported(contests: Any, pairs: dict[str, dict[int, Pair]], iterations: int)
             "played": played,
         }
         shown.append(aivat)
-    spread = [0.0 if each.observations < 2 else each.interval95 for each in shown]
-    curves = [marks("mean, 95 % interval", [each.mean for each in shown], spread=spread)]
+    spread = [0.0 if estimate.observations < 2 else estimate.interval95 for estimate in shown]
+    curves = [marks("mean, 95 % interval", [estimate.mean for estimate in shown], spread=spread)]
     names = [contest.name for contest in contests]
     drawn = panel("What the first agent wins", "mbb/h", "", curves, names=names)
     return Found(rows, {"contests": data, "panels": [drawn]}, {"iterations": iterations})

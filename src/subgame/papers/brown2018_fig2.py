@@ -106,9 +106,9 @@ def run(quick: bool, seed: int, tell: Progress, bets: str = KNOWN) -> Found:
     with_bet = solve(larger, plan, iterations=effort.blueprint, device=where)
     won = with_bet.exploitability.per_seat
     value = (won[US] - won[OPPONENT]) / 2
-    heard = translate(larger, blueprint, "pseudo-harmonic", device=where)
+    translated = translate(larger, blueprint, "pseudo-harmonic", device=where)
     lines = {
-        "translation": mbb(off.loss(heard.probs[US]) - value),
+        "translation": mbb(off.loss(translated.probs[US]) - value),
         "in the abstraction": mbb(sum(won) / 2),
         "solved to the end": mbb(off.to_the_end() - value),
     }
@@ -163,7 +163,7 @@ class WithOpening(Holdem):
         return (*known, self.opening) if betting == self.start() else known
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, object]:
         return {**super().parameters, "opening": self.opening}
 
 
@@ -206,10 +206,10 @@ class Opened:
         alternative = normalise(cbv, weight)
         return GadgetInputs(OPPONENT, ours, weight, weight, alternative, alternative)
 
-    def values(self, count: int, told: Callable[[int], None]) -> dict[str, LeafTable]:
+    def values(self, count: int, progress: Callable[[int], None]) -> dict[str, LeafTable]:
         """State values after the bet, `count` of each kind."""
         solved, last = itertools.count(1), count - 1
-        told(0)
+        progress(0)
         tree, blueprint, where = self.tree, self.blueprint, self.device
         grown = self_generated(
             tree,
@@ -220,7 +220,7 @@ class Opened:
             schedule=self.plan,
             iterations=self.effort.generation,
             device=where,
-            watch=lambda _: told(min(next(solved), last)),
+            watch=lambda _: progress(min(next(solved), last)),
         )
         limited = depth_limited(
             tree, blueprint, at=LIMIT, player=US, continuations=grown, device=where
@@ -271,7 +271,7 @@ class Opened:
         # Only the shape of our range matters; kernels like numbers near one.
         size = np.maximum(allowed.our_reach.max(1, keepdims=True), 1e-100)
         weight, alternative = (
-            as_double(run.array(each)) for each in (allowed.weight / size, allowed.alternative)
+            as_double(run.array(values)) for values in (allowed.weight / size, allowed.alternative)
         )
         entry = run.enter(US, (allowed.our_reach / size)[:, None], 1)
         theirs = as_numpy(stage.opposing(OPPONENT, entry, 0))
@@ -288,7 +288,7 @@ class Opened:
         solved.advance(self.effort.subgame)
         return stage, solved.played()[US]
 
-    def sizes(self, count: int) -> dict[str, Any]:
+    def sizes(self, count: int) -> dict[str, object]:
         """Numbers a solver keeps per quantity: in the limited subgame, and to the end."""
         units = self.tree.units
         hands = [
@@ -317,21 +317,21 @@ def _padded(inputs: GadgetInputs, stage: RangeEngine) -> GadgetInputs:
 
 def _rows(
     curves: dict[str, dict[int, float]], lines: dict[str, float], sizes: dict[str, Any]
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     counts = list(next(iter(curves.values())))
     few, many = counts[0], counts[-1]
-    heard, within = lines["translation"], lines["in the abstraction"]
+    translated, within = lines["translation"], lines["in the abstraction"]
     rows = [
         row(f"{k} state values", None, [curve[k] for curve in curves.values()], "; ".join(curves))
         for k in counts
     ]
     rows += [row(name, None, gap) for name, gap in lines.items()]
     rows += [
-        row(f"{name}: one value is worse than translation", "yes", curve[few] > heard)
+        row(f"{name}: one value is worse than translation", "yes", curve[few] > translated)
         for name, curve in curves.items()
     ]
     best = min(curve[many] for curve in curves.values())
-    above, closed = best - within, (heard - best) / (heard - within)
+    above, closed = best - within, (translated - best) / (translated - within)
     return [
         *rows,
         row(f"{many} values above the bet in the abstraction, mbb/h", "little", above),
@@ -340,7 +340,7 @@ def _rows(
     ]
 
 
-def _panel(curves: dict[str, dict[int, float]], lines: dict[str, float]) -> dict[str, Any]:
+def _panel(curves: dict[str, dict[int, float]], lines: dict[str, float]) -> dict[str, object]:
     shown = [
         series(name, curve, line="-" if WAYS[name][0] == OWN else ":")
         for name, curve in curves.items()

@@ -112,15 +112,15 @@ def run(quick: bool, seed: int, tell: Progress, *, keep: Path | None = None) -> 
 
 def compared(steps: Steps, cells: Cells) -> Found:
     """What the learner wins, row by row."""
-    found = [cells.found[steps.key(name)] for name in steps.names]
+    rows_done = [cells.found[steps.key(name)] for name in steps.names]
     rows = [
         row(f"{name}, mbb/h", None, cell["mean"], f"± {cell['interval95']:.3g}")
-        for name, cell in zip(steps.names, found, strict=True)
+        for name, cell in zip(steps.names, rows_done, strict=True)
     ]
-    means, spread = [cell["mean"] for cell in found], [cell["interval95"] for cell in found]
+    means, spread = [cell["mean"] for cell in rows_done], [cell["interval95"] for cell in rows_done]
     curves = [marks("mean, 95 % interval", means, spread=spread)]
     drawn = panel("What a learner wins", "mbb/h", "", curves, names=steps.names)
-    data: dict[str, Any] = dict(zip(steps.names, found, strict=True))
+    data: dict[str, Any] = dict(zip(steps.names, rows_done, strict=True))
     settings = {
         "iterations of learning, each seat": steps.iterations,
         "boards of the biased values": steps.boards,

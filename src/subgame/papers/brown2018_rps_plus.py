@@ -97,13 +97,13 @@ def _rps_plus() -> tuple[Rows, dict[str, list[float]]]:
         for move in OPTIMUM
     }
     rows += [row(f"Fig. 1b: value of {move}", 0, value) for move, value in values.items()]
-    found, one = sg.solve_limited(single).strategy, "Sec. 2: depth one, one value:"
-    chosen = {move: share for move, share in found["P1 to move"].items() if share > 1e-9}
+    strategy, one = sg.solve_limited(single).strategy, "Sec. 2: depth one, one value:"
+    chosen = {move: share for move, share in strategy["P1 to move"].items() if share > 1e-9}
     note = "the solver's choice: " + ", ".join(f"{move} {p:g}" for move, p in chosen.items())
     any_will_do = bool(np.ptp(list(values.values())) < 1e-12)
     rows += [
         row(f"{one} any strategy is optimal", "yes", any_will_do),
-        row(f"{one} P1 loses at most", None, _loss(tree, found), note),
+        row(f"{one} P1 loses at most", None, _loss(tree, strategy), note),
     ]
     ways = {
         "all pure": all_pure(tree, at=LIMIT, player=1),
@@ -111,14 +111,14 @@ def _rps_plus() -> tuple[Rows, dict[str, list[float]]]:
         "self-generated": sg.self_generated(tree, blueprint, at=LIMIT, count=10),
     }
 
-    def limited(given: Continuations) -> sg.Strategy:
-        at_limit = sg.depth_limited(tree, blueprint, at=LIMIT, continuations=given)
+    def limited(continuations: Continuations) -> sg.Strategy:
+        at_limit = sg.depth_limited(tree, blueprint, at=LIMIT, continuations=continuations)
         return sg.solve_limited(at_limit).strategy
 
-    for way, given in ways.items():
-        plays = limited(given)["P1 to move"]
+    for way, continuations in ways.items():
+        plays = limited(continuations)["P1 to move"]
         rows += [
-            row(f"Sec. 4: {len(given)} values, {way}, {move}", share, plays[move])
+            row(f"Sec. 4: {len(continuations)} values, {way}, {move}", share, plays[move])
             for move, share in OPTIMUM.items()
         ]
     curve = {
@@ -151,10 +151,10 @@ def _leduc(
         biased = [sg.solve_limited(limited(continuations=theirs[:k])) for k in counts]
         for way, solved in (("self-generated", grown), ("biased", biased)):
             best = [
-                best_completion(tree, each.strategy, at=subgames, player=player).value
-                for each in solved
+                best_completion(tree, trunk.strategy, at=subgames, player=player).value
+                for trunk in solved
             ]
-            losses[way].append([max(value * (1 - 2 * player) - each, 0.0) for each in best])
+            losses[way].append([max(value * (1 - 2 * player) - worth, 0.0) for worth in best])
     return {way: _mean(*seats) for way, seats in losses.items()}
 
 

@@ -40,12 +40,12 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     game = sg.games.load("leduc")
     tree = sg.compile(game)
     marks = {iterations >> k for k in range(1 if quick else 7)}
-    found: dict[int, float] = {}
+    gaps: dict[int, float] = {}
 
     def watch(t: int, so_far: Callable[[], Compact]) -> None:
         if t in marks:
             whole = so_far().whole(tree, schedule="cfr+", iterations=resolve)
-            found[t] = float(sg.exploitability(tree, whole))
+            gaps[t] = float(sg.exploitability(tree, whole))
         if t % 50 == 0:
             tell(f"{t:,} trunk iterations", 0.95 * t / iterations)
 
@@ -61,7 +61,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     solved = time.perf_counter() - began
     tell("Measuring the memory", 0.95)
     peaks = memory(quick)
-    last = found[iterations]
+    last = gaps[iterations]
     rows = [row("exploitability", None, last, f"{iterations:,} x {inner:,} iterations")]
     rows += [] if quick else [row(f"below {TARGET:g} chips", "yes", last < TARGET)]
     for name, held in peaks.items():
@@ -72,7 +72,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
         "CFR-D on Leduc",
         "trunk iterations",
         "exploitability (chips per hand)",
-        [series("CFR-D, re-solved", found)],
+        [series("CFR-D, re-solved", gaps)],
         scale="log",
         lines=[{"label": "0.001", "y": TARGET}],
     )
@@ -80,7 +80,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
         rows=rows,
         data={
             "panels": [shown],
-            "exploitability": {str(t): gap for t, gap in found.items()},
+            "exploitability": {str(t): gap for t, gap in gaps.items()},
             "peak_bytes": peaks,
             "seconds_of_cfr_d": solved,
         },

@@ -18,7 +18,6 @@ Notes:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import subgame as sg
 from subgame.papers.burch2014 import AT, Point, Resolving, doubling, slope
@@ -51,12 +50,12 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
         for name, technique in (("safe", sg.Resolve()), ("unsafe", sg.Unsafe()))
         for label, schedule in SCHEDULES.items()
     ]
-    total, done = sum(each[-1] for *_, each in plans), 0
-    for name, technique, schedule, each in plans:
+    total, done = sum(steps[-1] for *_, steps in plans), 0
+    for name, technique, schedule, steps in plans:
         solving = Resolving(kept, tree, technique, schedule, seed, subgames)
-        curves[name] = solving.curve(each, _told(tell, name, done, total))
+        curves[name] = solving.curve(steps, _told(tell, name, done, total))
         pace[name] = solving.seconds / solving.iterations / len(solving.games)
-        done += each[-1]
+        done += steps[-1]
     levels = _levels(tree, kept, subgames, quick, tell)
     drawn = []
     for label, points in curves.items():
@@ -146,7 +145,7 @@ def _rows(
     levels: dict[str, dict[str, float]],
     pace: dict[str, float],
     quick: bool,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[dict[str, object]]:
     whole = sum(array.nbytes for array in solved.strategy.probs)
     safe = curves["safe PCS"]
     yield row(
@@ -167,16 +166,16 @@ def _rows(
         last = curves[f"unsafe {label}"][-1]
         what = f"unsafe, {label}, {last.iterations:,} iterations"
         yield row(what, printed, last.exploitability, note)
-    for key, found in levels.items():
-        ends = [min(found.values()), max(found.values())]
-        yield row(f"unsafe, lowest and highest by {key}", None, ends, ", ".join(found))
-    each, per = pace["safe PCS"], "per gadget game"
+    for key, by_name in levels.items():
+        ends = [min(by_name.values()), max(by_name.values())]
+        yield row(f"unsafe, lowest and highest by {key}", None, ends, ", ".join(by_name))
+    seconds, per = pace["safe PCS"], "per gadget game"
     for what, printed, unit in PACE:
         note = ", extrapolated" if quick and unit > 1e6 else ""
-        yield row(f"{what} of PCS", printed, each * unit, per + note)
+        yield row(f"{what} of PCS", printed, seconds * unit, per + note)
     note = f"{per}; all six board cards"
     yield row("microseconds per iteration of CFR", None, pace["safe CFR"] * 1e6, note)
-    yield row("safe slower than unsafe, PCS, %", 0.1, (each / pace["unsafe PCS"] - 1) * 100, per)
+    yield row("safe slower than unsafe, PCS, %", 0.1, (seconds / pace["unsafe PCS"] - 1) * 100, per)
     for label in ("CFR", "CFR+"):
         points = curves[f"safe {label}"]
         better = [point for point in points if point.exploitability <= safe[-1].exploitability]

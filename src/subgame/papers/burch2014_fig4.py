@@ -26,7 +26,6 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager, nullcontext
 from multiprocessing import active_children, get_context
 from pathlib import Path
-from typing import Any
 
 import subgame as sg
 from subgame.errors import NotSavedWarning, unreadable
@@ -69,8 +68,8 @@ def run(
     cells = {n: counts for n in inner if (counts := [t for t in trunk if t * n <= most])}
     total = sum(n * counts[-1] for n, counts in cells.items())
     with nullcontext() if keep is None else Log(keep, KEPT, None) as log:
-        found, spent = _kept(log, resolve)
-        known = [n for n, counts in cells.items() if all((t, n) in found for t in counts)]
+        grid, spent = _kept(log, resolve)
+        known = [n for n, counts in cells.items() if all((t, n) in grid for t in counts)]
         done = sum(n * cells[n][-1] for n in known)
         processes = ProcessPoolExecutor(mp_context=get_context("spawn"))  # the bar is a thread
         with stopping(processes) as pool:
@@ -78,11 +77,11 @@ def run(
             jobs = {pool.submit(_line, n, cells[n], resolve, keep): n for n in longest}
             for job in as_completed(jobs):
                 n, (gaps, spent[n]) = jobs[job], job.result()
-                found |= {(t, n): gap for t, gap in gaps.items()}
+                grid |= {(t, n): gap for t, gap in gaps.items()}
                 done += n * cells[n][-1]
                 tell(f"{n:,} subgame iterations are done", done / total)
     lines = {
-        t: {n: found.get((t, n)) for n in inner} for t in trunk if any(t == at for at, _ in found)
+        t: {n: grid.get((t, n)) for n in inner} for t in trunk if any(t == at for at, _ in grid)
     }
     spent = dict(sorted(spent.items()))
     return Found(
@@ -94,7 +93,7 @@ def run(
             "trunk x subgame iterations at most": most,
             "re-solving iterations": resolve,
             "schedule": "cfr",
-            "cells": len(found),
+            "cells": len(grid),
             "of": len(trunk) * len(inner),
             **({} if quick else {"budget in CPU seconds": budget}),
         },
@@ -116,18 +115,18 @@ def stopping(pool: ProcessPoolExecutor) -> Iterator[ProcessPoolExecutor]:
 
 def _kept(log: Log | None, resolve: int) -> tuple[dict[tuple[int, int], float], dict[int, float]]:
     """Cells that earlier runs added to a file, and the CPU seconds of each line."""
-    found: dict[tuple[int, int], float] = {}
+    grid: dict[tuple[int, int], float] = {}
     spent: dict[int, float] = {}
     for cell in [] if log is None else log.records:
         try:
             if cell["resolve"] == resolve:
                 n, seconds = int(cell["subgame"]), float(cell["cpu_seconds"])
-                found[int(cell["trunk"]), n] = float(cell["exploitability"])
+                grid[int(cell["trunk"]), n] = float(cell["exploitability"])
                 spent[n] = max(spent.get(n, 0.0), seconds)
         except (ValueError, TypeError):
             assert log is not None
             raise unreadable(log.path, "is damaged", log.kind.wanted) from None
-    return found, spent
+    return grid, spent
 
 
 def _line(
@@ -138,14 +137,14 @@ def _line(
     One run of CFR-D, re-solved where it passes a count; and the CPU seconds it took.
     """
     tree, start = sg.compile(GAME), time.process_time()
-    found: dict[int, float] = {}
+    gaps: dict[int, float] = {}
 
     def watch(t: int, so_far: Callable[[], Compact]) -> None:
         if t not in counts:
             return
         solving = Resolving(so_far(), tree, sg.Resolve(), "cfr")  # every subgame, for both players
-        found[t] = solving.curve([resolve])[-1].exploitability
-        cell = {"trunk": t, "subgame": n, "exploitability": found[t], "resolve": resolve}
+        gaps[t] = solving.curve([resolve])[-1].exploitability
+        cell = {"trunk": t, "subgame": n, "exploitability": gaps[t], "resolve": resolve}
         if keep is not None:
             try:
                 with keep.open("a") as file:  # one line at a time: processes share the file
@@ -156,7 +155,7 @@ def _line(
                 warnings.warn(said, NotSavedWarning, stacklevel=1)
 
     sg.cfr_d(GAME, at=AT, iterations=counts[-1], subgame_iterations=n, watch=watch)
-    return found, time.process_time() - start
+    return gaps, time.process_time() - start
 
 
 def _affordable(budget: float) -> int:
@@ -180,7 +179,7 @@ def _affordable(budget: float) -> int:
     return max([products[0], *(most for most in products if cost(most) <= budget)])
 
 
-def _rows(lines: dict[int, dict[int, float | None]]) -> Iterator[dict[str, Any]]:
+def _rows(lines: dict[int, dict[int, float | None]]) -> Iterator[dict[str, object]]:
     falls = True
     for t, line in lines.items():
         known = {n: gap for n, gap in line.items() if gap is not None}

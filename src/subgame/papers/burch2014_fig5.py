@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -82,16 +81,16 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
         trials.append(_trial(strategy, tree, counts, start, below))
         for name, after in _others(strategy, tree, subgames).items():
             others.setdefault(name, []).append(after)
-    given = [{"label": "paper, the abstract strategy: 0.382", "y": 0.382}]
+    paper_line = [{"label": "paper, the abstract strategy: 0.382", "y": 0.382}]
     panels = [
         _panel("top: against the original strategy", "won", trials, counts, "head_to_head"),
         _panel("bottom: exploitability", "exploitability", trials, counts, "exploitability")
-        | {"lines": given},
+        | {"lines": paper_line},
     ]
-    told = [vars(trial) for trial in trials]
+    trial_rows = [vars(trial) for trial in trials]
     return Found(
         rows=list(_rows(trials, counts, others)),
-        data={"panels": panels, "counts": counts, "trials": told, "others": others},
+        data={"panels": panels, "counts": counts, "trials": trial_rows, "others": others},
         settings={
             "abstract equilibria": len(trials),
             "found by": [*ways, *(f"{more} by {way}" for way in RANDOM)],
@@ -168,7 +167,7 @@ def _others(
 
 def _panel(
     title: str, what: str, trials: list[Trial], counts: list[int], of: str
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Median and range over the trials."""
     curves = []
     for name in ("safe", "unsafe"):
@@ -182,7 +181,7 @@ def _panel(
 
 def _rows(
     trials: list[Trial], counts: list[int], others: dict[str, list[float]]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[dict[str, object]]:
     def spread(values: Sequence[float]) -> tuple[float, str]:
         return float(np.median(values)), f"range {min(values):.4g} to {max(values):.4g}"
 

@@ -36,10 +36,10 @@ class Cells:
 
     def put(self, key: str, cell: dict[str, Any]) -> None:
         """Add a cell, or a seat of it, ``{"0": ...}``; with both seats it is made whole."""
-        found = {**self.found.get(key, {}), **cell}
-        if "0" in found and "1" in found:
-            found = _whole(found["0"], found["1"])
-        self.found[key] = {**found, "made": self.made} if self.made else found
+        joined = {**self.found.get(key, {}), **cell}
+        if "0" in joined and "1" in joined:
+            joined = _whole(joined["0"], joined["1"])
+        self.found[key] = {**joined, "made": self.made} if self.made else joined
         if self.file is not None:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             with replacing(self.file) as new:
@@ -71,7 +71,7 @@ def _read(file: Path) -> dict[str, dict[str, Any]]:
     return result
 
 
-def cell_of(seats: tuple[float, float], seconds: float) -> dict[str, Any]:
+def cell_of(seats: tuple[float, float], seconds: float) -> dict[str, object]:
     """A cell from what a best response wins against each seat, in chips."""
     return {
         "mbb/h": mbb(sum(seats) / 2),
@@ -80,7 +80,7 @@ def cell_of(seats: tuple[float, float], seconds: float) -> dict[str, Any]:
     }
 
 
-def _whole(one: dict[str, Any], two: dict[str, Any]) -> dict[str, Any]:
+def _whole(one: dict[str, Any], two: dict[str, Any]) -> dict[str, object]:
     """A cell from both its seats, with all else that was kept of them."""
     cell = cell_of((one["won"], two["won"]), one["seconds"] + two["seconds"])
     rest = {k: [one[k], two[k]] for k in one if k not in ("won", "seconds")}

@@ -148,9 +148,9 @@ def _refined(tree: sg.PublicTree, technique: sg.Gadget, at: str | list[str] = "P
     return sg.refine(tree, blueprint, at=at, technique=technique, schedule="lp", player=1)
 
 
-def _account(found: Refinement, column: str) -> dict[str, float]:
+def _account(result: Refinement, column: str) -> dict[str, float]:
     """A column of the account by root infoset."""
-    return {line["infoset"]: line[column] for line in found.rows()}
+    return {line["infoset"]: line[column] for line in result.rows()}
 
 
 def _techniques() -> Rows:
@@ -160,11 +160,11 @@ def _techniques() -> Rows:
     margin = _refined(tree, sg.Maxmargin())
     pays = _account(resolve, "alternative")
     guess, values = margin.strategy["Play"], _plays(tree, margin.strategy)
-    told = f"blueprint: {before:g}; plays Tails only"
+    remark = f"blueprint: {before:g}; plays Tails only"
     at_most, never = f"<= {before:g}", "never above the blueprint's"
     rows = [
         row("Sec. 4.1: Unsafe, P2 Heads", 1, unsafe.strategy["Play"]["Heads"]),
-        row("Sec. 4.1: Unsafe, P1 gets", None, _best(tree, unsafe.strategy), told),
+        row("Sec. 4.1: Unsafe, P1 gets", None, _best(tree, unsafe.strategy), remark),
         row("Sec. 4.2: Resolve, alternative at Heads", 0, pays["Heads Play"]),
         row("Sec. 4.2: Resolve, alternative at Tails", 0.5, pays["Tails Play"]),
         row("Sec. 4.2: Resolve, smallest margin", ">= 0", resolve.margin + 0.0),
@@ -177,13 +177,13 @@ def _techniques() -> Rows:
         row("Sec. 5: Maxmargin, P1 gets", 0.375, _best(tree, margin.strategy)),
     ]
     for gadget in (sg.ReachResolve(), sg.ReachMaxmargin()):
-        found, name = _refined(tree, gadget), f"Sec. 5: {gadget.name.title()}"
+        result, name = _refined(tree, gadget), f"Sec. 5: {gadget.name.title()}"
         note = "Maxmargin: 0.375" if gadget.entry == "choose" else ""
         rows += [
-            row(f"{name}, gift at Heads", 0.5, _account(found, "gift")["Heads Play"]),
-            row(f"{name}, P2 Heads", None, found.strategy["Play"]["Heads"]),
-            row(f"{name}, smallest margin", ">= 0", found.margin + 0.0),
-            row(f"{name}, P1 gets", at_most, _best(tree, found.strategy), note),
+            row(f"{name}, gift at Heads", 0.5, _account(result, "gift")["Heads Play"]),
+            row(f"{name}, P2 Heads", None, result.strategy["Play"]["Heads"]),
+            row(f"{name}, smallest margin", ">= 0", result.margin + 0.0),
+            row(f"{name}, P1 gets", at_most, _best(tree, result.strategy), note),
         ]
     return rows
 
@@ -191,8 +191,10 @@ def _techniques() -> Rows:
 def _two_subgames() -> Rows:
     tree = sg.compile(sg.games.load("coin-toss-two"))
     values = _plays(tree, sg.Strategy.published(tree, "paper"))
-    found = (_refined(tree, sg.ReachResolve(split=each), "Play S1") for each in (True, False))
-    split, whole = (list(_account(each, "alternative").values()) for each in found)  # Heads, Tails
+    results = (_refined(tree, sg.ReachResolve(split=shared), "Play S1") for shared in (True, False))
+    split, whole = (
+        list(_account(result, "alternative").values()) for result in results
+    )  # Heads, Tails
     one = _plays(tree, _with(tree, Play_S1={"Tails": 1}))
     both = _plays(tree, _with(tree, Play_S1={"Tails": 1}, Play_S2={"Tails": 1}))
     always = np.array([1.0, -1.0])  # what P1 gets in S1 from Heads and Tails if P2 guesses Tails

@@ -156,8 +156,8 @@ class FlopAgent:
         o = 1 - p
         offered = biased(self.strategy, o) if multiple else Continuations.of(self.strategy, o)
         limit = Limit(self.strategy, "before the flop", p, offered, device=self.device)
-        found: RangeLimit = limited_ranges(self.blueprint.tree, limit)
-        run = Run(found.whole, self.schedule, on=found.street)
+        limited: RangeLimit = limited_ranges(self.blueprint.tree, limit)
+        run = Run(limited.whole, self.schedule, on=limited.street)
         run.advance(self.iterations)
         torch, played = self.blueprint.engine.torch, run.played()[p]
         return WithTrunk(self.blueprint, p, torch.as_tensor(played))
@@ -285,11 +285,11 @@ def compared(how: Settings, cells: Cells) -> Found:
     """The table: exact exploitability by row and buckets."""
     rows, curves, data = [], [], {}
     for count in QUICK_COUNTS if how.quick else COUNTS:
-        found = {name: cells.found.get(key_of(how, count, name)) for name in ROWS}
-        ours = {name: cell["mbb/h"] for name, cell in found.items() if cell and "mbb/h" in cell}
+        by_name = {name: cells.found.get(key_of(how, count, name)) for name in ROWS}
+        ours = {name: cell["mbb/h"] for name, cell in by_name.items() if cell and "mbb/h" in cell}
         for name, mine in ours.items():
-            cell = cast(dict[str, Any], found[name])
-            seats = ", ".join(f"{each:.4g}" for each in cell["per seat, mbb/h"])
+            cell = cast(dict[str, Any], by_name[name])
+            seats = ", ".join(f"{won:.4g}" for won in cell["per seat, mbb/h"])
             note = f"seats {seats}"
             if name not in EXTRA and name != BLUEPRINT:
                 note = f"the blueprint's is {ours[BLUEPRINT] / mine:.3g} times that; {note}"
@@ -297,7 +297,7 @@ def compared(how: Settings, cells: Cells) -> Found:
         shown = {k: ours[name] for k, name in enumerate(ROWS) if name in ours}
         marked = marks(f"{count:,} buckets", [])
         curves.append({**marked, "x": list(shown), "y": list(shown.values())})
-        data[f"{count:,} buckets"] = {name: found[name] for name in ours}
+        data[f"{count:,} buckets"] = {name: by_name[name] for name in ours}
     title = "Exact exploitability of the agent in flop hold'em"
     shown_as = panel(title, "mbb/h", "", curves, scale="semilog", names=list(ROWS))
     return Found(
@@ -320,14 +320,14 @@ def main(words: list[str] | None = None) -> int:
     asked.add_argument("--out", type=Path, required=True, help="folder of the cells")
     asked.add_argument("--device", default="cuda", help="cuda, or torch for the CPU")
     asked.add_argument("--quick", action="store_true", help="a small deck and few buckets")
-    given, began = asked.parse_args(words), time.perf_counter()
+    options, began = asked.parse_args(words), time.perf_counter()
 
     def tell(what: str, share: float) -> None:
         print(f"{time.perf_counter() - began:7.1f} s {share:5.0%} {what}", flush=True)
 
-    how = settings(given.quick, 0)
-    with cells_of(given.out / "flop-agent.cells.json", made_by(given.device)) as cells:
-        compute(how, cells, given.device, tell)
+    how = settings(options.quick, 0)
+    with cells_of(options.out / "flop-agent.cells.json", made_by(options.device)) as cells:
+        compute(how, cells, options.device, tell)
     for line in compared(how, cells).rows:
         print(line["quantity"], line["ours"], line["note"], file=sys.stderr)
     return 0

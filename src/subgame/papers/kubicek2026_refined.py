@@ -44,7 +44,7 @@ FORMS = {
 def run(quick: bool, seed: int, tell: Progress) -> Found:
     """Full: four frontiers, three blueprints each, by CFR+ and by linear program; quick: one."""
     spots, strengths = (SPOTS[2:3], (10,)) if quick else (SPOTS, (10, 30, 100))
-    iterations, found = 300 if quick else 2000, list[dict[str, Any]]()
+    iterations, measured = 300 if quick else 2000, list[dict[str, Any]]()
     for k, (game, at) in enumerate(spots):
         tree = sg.compile(sg.games.load(game))
         subgames = sg.cut(tree, at)
@@ -61,17 +61,20 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
                 }
                 case = {"game": game, "at": at, "blueprint": strength, "schedule": schedule}
                 before = sg.exploitability(tree, blueprint).mean
-                found.append({**case, "before": before, "after": gaps})
+                measured.append({**case, "before": before, "after": gaps})
     return Found(
-        rows=list(_rows(found)),
-        data={"panels": [_panel(found, schedule) for schedule in ("cfr+", "lp")], "found": found},
+        rows=list(_rows(measured)),
+        data={
+            "panels": [_panel(measured, schedule) for schedule in ("cfr+", "lp")],
+            "found": measured,
+        },
         settings={"refined": REFINED, "iterations": iterations},
     )
 
 
-def _rows(found: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _rows(measured: list[dict[str, Any]]) -> Iterator[dict[str, object]]:
     for schedule in ("cfr+", "lp"):
-        cases = [case["after"] for case in found if case["schedule"] == schedule]
+        cases = [case["after"] for case in measured if case["schedule"] == schedule]
         for name in ("resolve", "maxmargin"):
             saved = [1 - case[f"{name}, refined"] / case[name] for case in cases]
             what = f"{name} by {schedule}: refined lowers exploitability by at most"
@@ -80,15 +83,15 @@ def _rows(found: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         wins = sum(case["resolve, refined"] <= case["maxmargin, refined"] + 1e-9 for case in cases)
         what = f"by {schedule}: refined Resolve no worse than refined Maxmargin"
         yield row(what, "preferred", f"{wins} of {len(cases)}")
-    for case in found:
+    for case in measured:
         if case["schedule"] == "cfr+":
             name = f"{case['game']} {case['at']}, blueprint {case['blueprint']}"
             gaps = ", ".join(f"{gap:.4f}" for gap in case["after"].values())
             yield row(name, None, gaps, f"from {case['before']:.4f}")
 
 
-def _panel(found: list[dict[str, Any]], schedule: str) -> dict[str, Any]:
-    cases = [case for case in found if case["schedule"] == schedule]
+def _panel(measured: list[dict[str, Any]], schedule: str) -> dict[str, object]:
+    cases = [case for case in measured if case["schedule"] == schedule]
     curves = [marks(name, [case["after"][name] for case in cases]) for name in FORMS]
     before = marks("blueprint", [case["before"] for case in cases], "|", 12)
     names = [f"{c['game'].partition('(')[0]} {c['at']}, {c['blueprint']}" for c in cases]

@@ -190,10 +190,10 @@ class LastStreet:
             else self._trunk_cbv
         )
         run, none = self.run, np.zeros_like(self.blueprint.reach[self.o])
-        found = carried_gifts(
+        gifts = carried_gifts(
             run, streets, gadget, self.o, self.rows[self.p], values, none[:, None]
         )
-        carried = found[-1][[row[self.o] for row in streets[-1].leaf_rows]]
+        carried = gifts[-1][[row[self.o] for row in streets[-1].leaf_rows]]
         entered = entered_gifts(run, gadget, self.o, carried, self.street)
         return received_gift(entered, self.weight, gadget)
 
@@ -237,14 +237,14 @@ class LastStreet:
         cbv = normalise(self.cbv[:, units], weight)
         base = normalise(self.estimated[:, units], weight) if gadget.estimate else cbv
         ours, theirs = self.entry[self.p][:, units], self.entry[self.o][:, units]
-        given = (self._gifts(gadget) if gifts is None else gifts)[:, units]
+        gift = (self._gifts(gadget) if gifts is None else gifts)[:, units]
         held = self.run.places[-1].tables[self.o].above[units] >= 0
         inputs = GadgetInputs(
             opponent=self.o,
             our_reach=ours,
             opponent_reach=theirs,
             weight=weight,
-            alternative=base + given,
+            alternative=base + gift,
             cbv=cbv,
             spread=(base - cbv).abs(),
         )
@@ -300,15 +300,15 @@ class LastStreet:
         plan: Schedule,
         iterations: int,
         gadget: Gadget,
-        given: GadgetInputs,
+        inputs: GadgetInputs,
     ) -> Tensor:
         """[action, board, hand] player `p`'s average strategy behind a gadget of one stage."""
-        reach = given.our_reach, given.opponent_reach
+        reach = inputs.our_reach, inputs.opponent_reach
         cfr = Cfr(
             stage,
             predictive=plan.predictive,
             alternating=plan.alternating,
-            learner=gadget.learner(given, predictive=plan.predictive),
+            learner=gadget.learner(inputs, predictive=plan.predictive),
             reach=reach if self.p == 0 else reach[::-1],
             averages=(self.p == 0, self.p == 1),
         )
@@ -321,17 +321,17 @@ class LastStreet:
     def _against(self, stage: RangeBatch, units: slice, block: Tensor) -> Tensor:
         """[way, board, hand] what the opponent gets at best on some boards, not normalised."""
         reach = self.entry[self.p][:, units].flatten(0, 1)
-        found = stage.evaluate(self.o, None, Blocks(stage, self.p, [block]), reach)
-        return found.view(self.weight[:, units].shape)
+        values = stage.evaluate(self.o, None, Blocks(stage, self.p, [block]), reach)
+        return values.view(self.weight[:, units].shape)
 
     def _won(self, best: Tensor) -> float:
         """What a best response wins that gets so much at the roots of the subgames."""
-        found = self._trunk_values(best, None)[0][0, 0]
-        theirs = self.run.torch.as_tensor(self.blueprint.reach[self.o][0], device=found.device)
-        return float((found[: len(theirs)] * theirs).sum())
+        values = self._trunk_values(best, None)[0][0, 0]
+        theirs = self.run.torch.as_tensor(self.blueprint.reach[self.o][0], device=values.device)
+        return float((values[: len(theirs)] * theirs).sum())
 
     def _margin(self, best: Tensor, gifts: Tensor) -> float:
-        now, cbv = (normalise(each, self.weight) for each in (best, self.cbv))
+        now, cbv = (normalise(values, self.weight) for values in (best, self.cbv))
         margins = self.run.torch.where(self.weight > 0, cbv - now + gifts, np.inf)
         return float(margins.amin())
 

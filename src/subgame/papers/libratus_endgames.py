@@ -60,7 +60,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     spots = {"river (made up)": (_made_up(), 100)} if quick else _published()
     # A second thread does not help on a tree as small as the quick one.
     weak, threads = (10, 1) if quick else (BLUEPRINT, None)
-    found = []
+    measured = []
     for k, (name, (game, iterations)) in enumerate(spots.items()):
         tell(f"{name}: blueprint", k / len(spots))
         tree = sg.compile(game)
@@ -68,18 +68,18 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
         for j, (form, gadget) in enumerate(FORMS.items()):
             tell(f"{name}: {form}", (k + j / len(FORMS)) / len(spots))
             what = {"spot": name, "technique": form, "iterations": iterations}
-            found.append(what | _measure(tree, blueprint, gadget, iterations, game))
+            measured.append(what | _measure(tree, blueprint, gadget, iterations, game))
     return Found(
-        rows=list(_rows(found, spots)),
-        data={"panels": [_panel(found, name) for name in spots], "found": found},
+        rows=list(_rows(measured, spots)),
+        data={"panels": [_panel(measured, name) for name in spots], "found": measured},
         settings={"schedule": SCHEDULE, "blueprint": weak, "refined": REFINED},
     )
 
 
 def _published() -> dict[str, tuple[Holdem, int]]:
     """The endgames from their files."""
-    given = os.environ.get(VARIABLE)
-    folders = [Path(given)] if given else [Path(folder) for folder in FOLDERS]
+    chosen = os.environ.get(VARIABLE)
+    folders = [Path(chosen)] if chosen else [Path(folder) for folder in FOLDERS]
     for folder in folders:
         if all((folder / file).is_file() for file, _, _ in SPOTS.values()):
             return {
@@ -127,9 +127,9 @@ def _measure(
     }
 
 
-def _rows(found: list[dict[str, Any]], spots: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _rows(measured: list[dict[str, Any]], spots: dict[str, Any]) -> Iterator[dict[str, object]]:
     for spot in spots:
-        cases = [case for case in found if case["spot"] == spot]
+        cases = [case for case in measured if case["spot"] == spot]
         chips = f"{cases[0]['before']:.4g} chips"
         yield row(f"{spot}: blueprint, mbb/h", None, cases[0]["before_mbb"], chips)
         for case in cases:
@@ -146,8 +146,8 @@ def _rows(found: list[dict[str, Any]], spots: dict[str, Any]) -> Iterator[dict[s
             yield row(what, "all", f"{kept} of {len(safe)}")
 
 
-def _panel(found: list[dict[str, Any]], spot: str) -> dict[str, Any]:
-    cases = [case for case in found if case["spot"] == spot]
+def _panel(measured: list[dict[str, Any]], spot: str) -> dict[str, object]:
+    cases = [case for case in measured if case["spot"] == spot]
     curves = [
         marks("refined", [case["after_mbb"] for case in cases]),
         marks("blueprint", [case["before_mbb"] for case in cases], "|", 12),

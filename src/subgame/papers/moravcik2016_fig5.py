@@ -160,7 +160,7 @@ def refined(how: Settings, k: int) -> dict[str, Any]:
     run = engine(subgame.tree)
     cbv = left(run, both, inputs)
     inputs = replace(inputs, alternative=cbv, cbv=cbv)
-    found: dict[str, Any] = {}
+    by_technique: dict[str, Any] = {}
     for name, (gadget, *_) in TECHNIQUES.items():
         began = time.process_time()
         plan = Technique.of(gadget, subgame.tree, how.schedule, Limits(how.iterations))
@@ -168,14 +168,14 @@ def refined(how: Settings, k: int) -> dict[str, Any]:
         margins = (cbv - left(run, solved.sigma, inputs))[weight > 0]
         gap = 2 * solved.result.exploitability.mean
         mass = {"choose": 1.0, "leave": weight.sum()}.get(gadget.entry, (weight * theirs).sum())
-        found[name] = {
+        by_technique[name] = {
             "margin": float(margins.min()),
             "gap": float(gap / mass),
             "iterations": solved.result.iterations,
             "seconds": time.process_time() - began,
         }
     public = blueprint.game.public_name(here.board, here.betting)
-    return {"k": k, "public": public, "player": us, "sequences": sequences(subgame), **found}
+    return {"k": k, "public": public, "player": us, "sequences": sequences(subgame), **by_technique}
 
 
 def run(
@@ -195,9 +195,9 @@ def run(
     """
     many, steps = QUICK if quick else FULL
     many = many if subgames is None else subgames
-    for name, given in (("subgames", many), ("processes", processes or 1)):
-        if given < 1:
-            raise ArgumentError(name, f"must be a whole number of at least 1, not {given}.")
+    for name, number in (("subgames", many), ("processes", processes or 1)):
+        if number < 1:
+            raise ArgumentError(name, f"must be a whole number of at least 1, not {number}.")
     steps = Limits(steps if iterations is None else iterations).iterations or steps
     how = Settings(seed, steps, str(parse(schedule)), quick)
     with nullcontext() if keep is None else Log(keep, LINES, None) as log:

@@ -88,10 +88,10 @@ def against_size(
         played = sg.translate(tree, blueprint, "pseudo-harmonic")
         translated += (sg.exploitability(tree, played).per_seat[p] - value) / 2
         for technique in techniques:
-            found = sg.nest(tree, blueprint, technique=technique, player=p, iterations=iterations)
-            nested[technique] += (found.after.per_seat[p] - value) / 2
-            answers += len(found.answers)
-            seconds += found.seconds
+            result = sg.nest(tree, blueprint, technique=technique, player=p, iterations=iterations)
+            nested[technique] += (result.after.per_seat[p] - value) / 2
+            answers += len(result.answers)
+            seconds += result.seconds
     return Against(size, translated, nested, answers, seconds / max(answers, 1))
 
 
@@ -103,35 +103,35 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
         tell("no-limit Leduc with every bet size", 0.1)
         rows += _leduc()
     solved = sg.solve_lp(sg.compile(leduc(stack=STACK, bets=OURS)))
-    found = []
+    results = []
     for k, size in enumerate(sizes):
         tell(f"one more bet of {size:g} pot", 0.2 + 0.8 * k / len(sizes))
-        found.append(against_size(solved.strategy, size, iterations=iterations))
-    for one in found:
+        results.append(against_size(solved.strategy, size, iterations=iterations))
+    for one in results:
         note = f"antes a hand; translated: {one.translated / ANTE:.4f}"
         for name, value in one.nested.items():
             what = f"Leduc, one more bet of {one.size:g} pot, {name}"
             rows.append(row(what, None, value / ANTE, note))
     return Found(
         rows=rows,
-        data=_data(found),
+        data=_data(results),
         settings={"stack": STACK, "ante": ANTE, "iterations": iterations, "blueprint": "lp"},
     )
 
 
-def _data(found: Sequence[Against]) -> dict[str, object]:
-    translated = {one.size: one.translated / ANTE for one in found}
+def _data(results: Sequence[Against]) -> dict[str, object]:
+    translated = {one.size: one.translated / ANTE for one in results}
     curves = [series("translated, pseudo-harmonic", translated)]
     for name in TECHNIQUES:
-        nested = {one.size: one.nested[name] / ANTE for one in found}
+        nested = {one.size: one.nested[name] / ANTE for one in results}
         curves.append(series(f"nested, {name}", nested, marker="x"))
-    worst = min(one.translated / max(one.nested.values()) for one in found)
+    worst = min(one.translated / max(one.nested.values()) for one in results)
     title = "No-limit Leduc: pot and all-in known, one more size played"
     x, y = "the opponent's other bet, in pots", "exploitability, antes a hand"
     return {
         "panels": [panel(title, x, y, curves, scale="log")],
         "least_ratio": worst,
-        "milliseconds_per_answer": [1000 * one.seconds for one in found],
+        "milliseconds_per_answer": [1000 * one.seconds for one in results],
     }
 
 
@@ -157,10 +157,10 @@ def kuhn_table(stacks: Sequence[int]) -> list[dict[str, object]]:
 def _leduc() -> list[dict[str, object]]:
     """Ganzfried & Sandholm 2013, Table 6, by the equilibria of two solvers."""
     small, large = (sg.compile(leduc(ante=1, stack=12, bets=bets)) for bets in ("fcpa", "all"))
-    found = {"lp": sg.solve_lp(small), "cfr+": sg.solve(small, "cfr+", iterations=5000)}
+    solutions = {"lp": sg.solve_lp(small), "cfr+": sg.solve(small, "cfr+", iterations=5000)}
     rows = []
     for name, printed in TABLE_6.items():
-        for solver, solved in found.items():
+        for solver, solved in solutions.items():
             gap = sg.exploitability(large, sg.translate(large, solved.strategy, name)).mean
             note = f"abstract equilibrium by {solver}"
             rows.append(row(f"Leduc, stack 12, {name}", printed, round(gap, 3), note))

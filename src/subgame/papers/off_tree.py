@@ -76,15 +76,15 @@ class OffTree:
 
     def mean(self, known: LeafTable) -> LeafTable:
         """The mean of the blueprint's state values after each size."""
-        found = [known.values[:, as_index(like, known.values)] for like in self.like]
-        return LeafTable(sum(found[1:], found[0]) / len(found), known.opponent)
+        values = [known.values[:, as_index(like, known.values)] for like in self.like]
+        return LeafTable(sum(values[1:], values[0]) / len(values), known.opponent)
 
     def as_after(self, size: Betting, p: int, sigma: NDArray[Any]) -> NDArray[np.float32]:
         """[q] a strategy of the blueprint's tree, played after the bet as if it had been `size`.
 
         Over the tree of `batch`: what follows the limit.
         """
-        given, target = np.asarray(sigma), self.batch.tree
+        played, target = np.asarray(sigma), self.batch.tree
         index, game = decisions(self.tree.streets, p), self.tree.holdem
         out = np.zeros(target.stored(p), np.float32)
         for s, street in enumerate(target.streets):
@@ -92,7 +92,7 @@ class OffTree:
                 line = state.history[len(self.bet.history) :]
                 there, k = index[alike(game, self.bet, line, size).history]
                 cells = self.tree.players[p].street_cells(there, k)
-                out[target.players[p].street_cells(s, j)] = given[cells]
+                out[target.players[p].street_cells(s, j)] = played[cells]
         return out
 
     def ours(self, p: int, sigma: NDArray[Any]) -> list[NDArray[np.float32]]:
@@ -107,8 +107,8 @@ class OffTree:
         out = []
         for size in self.sizes:
             plan = self.as_after(size, o, theirs)
-            found = [self.pairs.values((plan, our) if o == 0 else (our, plan), o) for our in ours]
-            out.append(sum(found[1:], found[0]) / len(found))
+            won = [self.pairs.values((plan, our) if o == 0 else (our, plan), o) for our in ours]
+            out.append(sum(won[1:], won[0]) / len(won))
         return out
 
 

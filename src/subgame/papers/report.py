@@ -24,6 +24,7 @@ from subgame.tree.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from pandas import DataFrame
 
 Progress = Callable[[str, float], None]
 """Called with the current step and the share of the work done (0 to 1)."""
@@ -45,7 +46,7 @@ def compared(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], floa
     return both, max(abs(line["paper"] - line["ours"]) for line in both)
 
 
-def series(label: str, values: Mapping[Any, Any], **style: Any) -> dict[str, Any]:
+def series(label: str, values: Mapping[Any, Any], **style: Any) -> dict[str, object]:
     """A line of a picture as data, its y by x. `style` may have the lines `low` and `high`, and
     a `line` and a `marker` (as Matplotlib calls them) and its `size`.
     """
@@ -63,7 +64,7 @@ def marks(
     result = series(label, dict(enumerate(values)), line="", marker=marker, size=size)
     if spread is None:
         return result
-    both = [(value, each or 0.0) for value, each in zip(values, spread, strict=True)]
+    both = [(value, margin or 0.0) for value, margin in zip(values, spread, strict=True)]
     return {**result, "low": [v - e for v, e in both], "high": [v + e for v, e in both]}
 
 
@@ -143,7 +144,7 @@ class Report:
             console.print(Text(f"Settings: {done}. Took {self.seconds:.3g} s."))
         return text.get()
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> DataFrame:
         """The rows as a pandas data frame: quantity, paper, ours, note."""
         return data_frame(self.rows)
 
@@ -193,13 +194,13 @@ class Report:
         except OSError as error:
             raise SubgameError(f"{folder} cannot be made: {error.strerror}.") from None
         file = folder / f"{self.key}.json"
-        found = {
+        stored = {
             **self.as_dict(),
             "commit": commit(),
             "machine": machine(),
             "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         }
-        text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+        text = json.dumps(stored, indent=1, ensure_ascii=False) + "\n"
         with replacing(file) as new:
             new.write_text(text, encoding="utf-8")
         return [file, *self.plot(folder / self.key)]
@@ -207,8 +208,8 @@ class Report:
     @classmethod
     def load(cls, path: str | Path) -> Report:
         """Read what `save` wrote, to show or draw it again."""
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
-        kept = {entry.name: found[entry.name] for entry in fields(cls)}
+        stored = json.loads(Path(path).read_text(encoding="utf-8"))
+        kept = {entry.name: stored[entry.name] for entry in fields(cls)}
         return cls(**{**kept, "notes": tuple(kept["notes"])})
 
 
@@ -301,15 +302,15 @@ def commit() -> str:
 
     Where a copy of the checkout has no history, SUBGAME_COMMIT may say what it is a copy of.
     """
-    if given := os.environ.get("SUBGAME_COMMIT"):
-        return given
+    if named := os.environ.get("SUBGAME_COMMIT"):
+        return named
     try:
-        found = subprocess.run(
+        git = subprocess.run(
             ["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return "unknown"
-    return found.stdout.strip() or "unknown"
+    return git.stdout.strip() or "unknown"
 
 
 def machine(versions: Sequence[str] = VERSIONS) -> dict[str, str]:

@@ -64,7 +64,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
 
 def measured(
     tree: PublicTree, blueprint: sg.Strategy, at: str, how: dict[str, Any]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Exploitability by every way to cut and every technique, and OpenSpiel's where it runs."""
     common, known = sg.cut(tree, at), sg.cut(tree, at, knowledge=1)
     made = {"blueprint": blueprint}
@@ -102,7 +102,7 @@ def _openspiel(tree: PublicTree) -> Callable[[sg.Strategy], float] | None:
     return lambda strategy: float(pyspiel.exploitability(game, openspiel.policy(strategy)))
 
 
-def _rows(cases: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _rows(cases: list[dict[str, Any]]) -> Iterator[dict[str, object]]:
     for technique in TECHNIQUES[1:]:
         label = f"1-KLSS {technique}"
         raised = [case for case in cases if _change(case, label) > 1e-4]
@@ -134,7 +134,7 @@ def _change(case: dict[str, Any], label: str) -> float:
     return float(gaps[label] - gaps["blueprint"])
 
 
-def _panel(cases: list[dict[str, Any]]) -> dict[str, Any]:
+def _panel(cases: list[dict[str, Any]]) -> dict[str, object]:
     labels = ["maxmargin", "1-KLSS resolve", "1-KLSS maxmargin", *SAFE]
     curves = [marks(label, [case["exploitability"][label] for case in cases]) for label in labels]
     before = marks("blueprint", [case["exploitability"]["blueprint"] for case in cases], "|", 12)

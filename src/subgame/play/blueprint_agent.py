@@ -29,10 +29,13 @@ from subgame.games.base import Game
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.translation import ActionMapping
 from subgame.play.agent import Mixed, Policy, draw
+from subgame.play.one_bet import call_or_fold, followed_reach
 from subgame.play.strategies import Translated
 
 SEPARATOR = " | "
 """Between hand, board and betting in the name of an infoset."""
+PRICED = 100
+"""Answers by price that are kept."""
 
 
 class _Stored(Mixed):
@@ -74,7 +77,8 @@ class BlueprintAgent(Translated):
     """Plays a blueprint in a game of the same cards, stacks and blinds, with any bets.
 
     `blueprint` is a `StoredBlueprint` or its file, by default the one that comes with the package.
-    The opponent's bets are translated by `how`; see `Translated`.
+    The opponent's bets are translated by `how`; see `Translated`. A bet that is unlike all those of
+    the blueprint is called or folded to by its price (`subgame.play.one_bet`).
     """
 
     def __init__(
@@ -89,8 +93,40 @@ class BlueprintAgent(Translated):
             raise SubgameError(
                 f"The blueprint {made.recipe.name} was made for {made.game}; it cannot play {game}."
             )
-        super().__init__(_Stored(made), made.game, game, how, name)
-        self.blueprint, self.menu = made, made.actions
+        stored = _Stored(made)
+        super().__init__(stored, made.game, game, how, name)
+        self.game, self.blueprint, self.menu, self.stored = game, made, made.actions, stored
+        self._priced: dict[tuple[str, str, str], Policy] = {}
+
+    def act(self, infoset: str, legal: Sequence[str]) -> str:
+        if self._here() is not None and not self.unlike:
+            return super().act(infoset, legal)
+        policy = self.policy((infoset,), legal)
+        return draw(self.random, policy.actions, policy.probabilities[0].tolist())
+
+    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
+        if self._here() is not None and not self.unlike:
+            return super().policy(infosets, legal)
+        board, _, actions = infosets[0].partition(SEPARATOR)[2].partition(SEPARATOR)
+        key = board, actions, str(self.abstract)
+        if key not in self._priced:
+            self._priced[key] = self._by_price(board)
+            while len(self._priced) > PRICED:
+                self._priced.pop(next(iter(self._priced)))
+        priced = self._priced[key]
+        hands = [self.stored.hands[infoset.partition(SEPARATOR)[0]] for infoset in infosets]
+        return Policy(priced.actions, priced.probabilities[hands])
+
+    def _by_price(self, board: str) -> Policy:
+        """What is done with every hand of the deck; see `subgame.play.one_bet`.
+
+        Ranges are those before the bet, as far as the blueprint has them.
+        """
+        cards = tuple([self.stored.cards[card] for card in board.split()])
+        before = self.abstract.history[:-1] if self.unlike else self.abstract.history
+        stands = self.blueprint.game.start().play("".join(before))
+        reach = followed_reach(self.blueprint, cards, stands)
+        return Policy(*call_or_fold(self.game, cards, self.real, reach))
 
 
 @lru_cache(maxsize=4)

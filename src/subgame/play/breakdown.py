@@ -31,7 +31,7 @@ class Group:
         """What the group adds to the mean over all `hands` of the match."""
         return self.result.mean * self.hands / hands
 
-    def as_dict(self, hands: int) -> dict[str, Any]:
+    def as_dict(self, hands: int) -> dict[str, object]:
         """The group as `subgame match --json` prints it."""
         return {
             "name": self.name,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from subgame.games.base import State
-from subgame.games.holdem.game import HoldemState
+from subgame.games.holdem.game import BOARD_CARDS, HoldemState
+from subgame.games.holdem.sizes import STREETS
 from subgame.play.agent import Agent, Event, Watcher
-from subgame.spots.lines import action_name, said
+from subgame.spots.lines import action_name, chips_text, said
 
 
 class Human(Watcher):
@@ -36,6 +38,22 @@ class Human(Watcher):
     def watch(self, number: int, state: State) -> None:
         self.state = state
 
+    def observe(self, event: Event) -> None:
+        """In hold'em, say what happens in a player's words; `state` is still the one before it."""
+        if isinstance(self.state, HoldemState):
+            self.tell(f"  {self._sentence(self.state, event)}")
+
+    def _sentence(self, state: HoldemState, event: Event) -> str:
+        if event.player < 0:
+            street = STREETS[bisect(BOARD_CARDS, len(state.board))]
+            return f"{street.capitalize()}: {spaced(event.action)}"
+        you = event.player == self.seat
+        verb, _, rest = action_name(state.betting, event.action).partition(" ")
+        if verb == "all-in":
+            return f"{'You are' if you else 'The agent is'} all-in with {rest}."
+        words = f"{verb} {rest}".strip()
+        return f"You {words}." if you else f"The agent {verb}s{' ' + rest if rest else ''}."
+
     def act(self, infoset: str, legal: Sequence[str]) -> str:
         while True:
             typed = self.ask(self._question(infoset, legal)).strip()
@@ -48,17 +66,18 @@ class Human(Watcher):
             self.tell(f"'{typed}' is not legal here.")
 
     def _question(self, infoset: str, legal: Sequence[str]) -> str:
-        actions: Sequence[str] = legal
-        knows = f"You know: {infoset}."
-        if isinstance(self.state, HoldemState):
-            betting = self.state.betting
-            actions = [action_name(betting, action) for action in legal]
-            actions += ["or any size"] if betting.least_raise is not None else []
-            behind = [betting.behind[self.seat], betting.behind[1 - self.seat]]
-            knows += (
-                f" The pot is {betting.pot}; you have {behind[0]} behind, the agent {behind[1]}."
-            )
-        return f"{knows} Your action ({', '.join(actions)}): "
+        if not isinstance(self.state, HoldemState):
+            return f"You know: {infoset}. Your action ({', '.join(legal)}): "
+        betting, deck = self.state.betting, self.state.game.deck
+        actions = [action_name(betting, action) for action in legal]
+        actions += ["or any size"] if betting.least_raise is not None else []
+        board = f" on {spaced(deck.name(self.state.board))}" if self.state.board else ""
+        behind = [chips_text(betting.behind[seat]) for seat in (self.seat, 1 - self.seat)]
+        return (
+            f"You hold {spaced(infoset.partition(' | ')[0])}{board}. The pot is "
+            f"{chips_text(betting.pot)}; you have {behind[0]} behind, the agent {behind[1]}.\n"
+            f"Your action ({', '.join(actions)}): "
+        )
 
     def _meant(self, typed: str, legal: Sequence[str]) -> str | None:
         """The legal action that was typed, in the game's words or, in hold'em, a player's."""
@@ -69,6 +88,15 @@ class Human(Watcher):
         if isinstance(self.state, HoldemState) and not self.state.allows(typed):
             chosen = said(self.state.betting, typed)
         return chosen if chosen and self.state is not None and self.state.allows(chosen) else None
+
+
+def spaced(cards: str) -> str:
+    """Cards with spaces between them.
+
+    >>> spaced("QsJh2h")
+    'Qs Jh 2h'
+    """
+    return " ".join(cards[k : k + 2] for k in range(0, len(cards), 2))
 
 
 class Thinks(Watcher):

@@ -39,7 +39,7 @@ class Hand:
     estimate: float | None = None
     """What agent 0 won by AIVAT, in chips."""
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """The hand as a line of a log."""
         record: dict[str, Any] = {
             "hand": self.number,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from subgame import games
 from subgame.errors import ArgumentError, SubgameError
@@ -26,6 +26,9 @@ from subgame.show.frames import data_frame
 from subgame.solve.limits import check_seed
 from subgame.solve.workers import result_in
 from subgame.tree.log import Log
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 CHUNK = 500
 """Hands that a worker plays before it reports."""
@@ -55,7 +58,7 @@ class MatchResult:
     aivat: Estimate | None = None
     """The same by AIVAT, with less luck in it."""
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """The result as `subgame match --json` prints it."""
         return {
             "hands": self.hands,
@@ -75,7 +78,7 @@ class MatchResult:
             },
         }
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> DataFrame:
         """A pandas data frame: all hands, by AIVAT, by seat, by street and by line."""
         seats = [Group(f"seat {seat}", won) for seat, won in enumerate(self.per_seat)]
         whole = [Group("all", self.result)]
@@ -210,7 +213,7 @@ def match(
         names = (table.agents[0].name, table.agents[1].name)
         book = None
         if log is not None:
-            head: dict[str, Any] = {"game": str(table.game), "agents": list(names)}
+            head: dict[str, object] = {"game": str(table.game), "agents": list(names)}
             head |= {"seed": seed, "duplicate": duplicate}
             book = stack.enter_context(closing(match_log(log, head)))
         played = _played(task, table, hands, book, executor, progress)

@@ -58,14 +58,20 @@ class Explanation:
     def __str__(self) -> str:
         worth = {action: f" ({value:+.3g} chips)" for action, value in self.values.items()}
         plays = ", ".join(
-            f"{action} {share:.2f}{worth.get(action, '')}"
+            f"{self._words(action)} {100 * share:.0f} %{worth.get(action, '')}"
             for action, share in self.strategy.items()
         )
-        lines = [f"With {self.infoset} the agent plays {plays}."]
-        for who, held in zip(("The agent", "The opponent"), self.ranges, strict=True):
+        lines = [f"With {self.infoset.partition(' | ')[0]} the agent plays: {plays}."]
+        for who, held in zip(("agent", "opponent"), self.ranges, strict=True):
             most = sorted(held.items(), key=lambda item: -item[1])[:SHOWN]
-            likely = ", ".join(f"{name.split(' | ')[0]} {share:.3f}" for name, share in most)
-            lines.append(f"{who} may have {likely}{' …' if len(held) > SHOWN else ''}.")
+            likely = ", ".join(
+                f"{name.partition(' | ')[0]} {100 * share:.2g} %" for name, share in most
+            )
+            if len(held) > SHOWN and most[0][1] < 1.001 / len(held):
+                likely = f"all {len(held):,} hands alike"
+            elif len(held) > SHOWN:
+                likely = f"{len(held):,} hands, the likeliest are {likely}"
+            lines.append(f"The {who}'s range here: {likely}.")
         if self.margin is None:
             lines.append(self.note or "Nothing was solved: the agent follows its blueprint.")
         else:
@@ -75,6 +81,12 @@ class Explanation:
             )
         lines.append(f"The decision took {self.seconds:.3f} seconds.")
         return "\n".join(lines)
+
+    def _words(self, action: str) -> str:
+        """An action of hold'em in words; actions of other games as they are."""
+        if " | " not in self.infoset:
+            return action
+        return {"f": "fold", "c": "check or call"}.get(action, f"to {action[1:]}")
 
 
 def actions_of(line: Sequence[Move]) -> tuple[str, ...]:
@@ -116,12 +128,16 @@ class SearchAgent(Mixed):
     def live_rows(self) -> Rows:
         """What the agent does where play is, with every infoset."""
         live = self.live()
-        if live.reached.player != self.seat:
-            done = " ".join(actions_of(self.line))
-            raise SubgameError(f"After '{done}' it is not the agent's turn.")
+        self._check_turn(live)
         rows = live.rows()
         self.took = self.clock.spent
         return rows
+
+    def _check_turn(self, live: Live) -> None:
+        """Raise an error unless it is the agent's turn."""
+        if live.reached.player != self.seat:
+            done = " ".join(actions_of(self.line))
+            raise SubgameError(f"After '{done}' it is not the agent's turn.")
 
     def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
         rows, here = self.live_rows(), self.live().reached
@@ -214,7 +230,7 @@ class NestedAgent(SearchAgent):
         return after[-1] if after else None
 
     def live(self) -> Live:
-        self.clock = Clock(self.search.seconds)
+        self.clock = Clock(self.search.seconds, self.search.now)
         if self.seat not in self.first:
             followed = self._followed(self.seat)
             self.first[self.seat] = Live(self.search, self.seat, self.start, followed)

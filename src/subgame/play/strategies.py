@@ -12,7 +12,13 @@ from subgame.blueprints.follow import AbstractDecision, FollowedBetting, Menu
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE
 from subgame.games.holdem.rules import Betting
-from subgame.games.holdem.translation import ActionMapping, mapping, merged, real_action
+from subgame.games.holdem.translation import (
+    ActionMapping,
+    is_unlike,
+    mapping,
+    merged,
+    real_action,
+)
 from subgame.play.agent import Agent, Event, Mixed, Policy, choose
 from subgame.tree.strategy import Strategy
 
@@ -102,6 +108,8 @@ class Translated(Agent):
         self.inner = strategy if isinstance(strategy, Agent) else StrategyAgent(strategy, name)
         self.menu: Menu = smaller.actions
         self.how, self.name = mapping(how), name
+        self.unlike = False
+        """Whether the opponent's last bet is unlike the one that it was taken for."""
         self.first = game.new_initial_state().betting, smaller.new_initial_state().betting
         self._known: dict[tuple[str, ...], AbstractDecision] = {}
 
@@ -109,13 +117,14 @@ class Translated(Agent):
         self.inner.begin(seat, seed)
         self.seat, self.random = seat, self.inner.random
         self.real, self.abstract = self.first
+        self.unlike = False
 
     def observe(self, event: Event) -> None:
         if event.player == CHANCE:
             return
         # After `act` the abstract betting does not wait for the agent. A copy of the agent that
         # only observes sees the agent's own actions.
-        here = self._here()
+        here, self.unlike = self._here(), False
         if here is not None:
             own = here.made_as(self.real, event.action) if event.player == self.seat else []
             if own:
@@ -123,6 +132,7 @@ class Translated(Agent):
             elif shares := here.translated(self.real, event.action, self.how):
                 k = self.random.choices(list(shares), list(shares.values()))[0]
                 self.abstract = here.child(k)
+                self.unlike = is_unlike(self.real.bet(event.action), here.bets[k])
         self.real = self.real.child(event.action)
 
     def _here(self) -> AbstractDecision | None:

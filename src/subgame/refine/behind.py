@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypedDict, TypeVar
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple, TypedDict, TypeVar
 import numpy as np
 
 from subgame.engines.arrays import Array, Floats, as_numpy, normalise
-from subgame.engines.contract import Engine
+from subgame.engines.contract import Engine, Numbers
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.refine.gadgets import Gadget, GadgetInputs
@@ -131,13 +132,17 @@ def solve_gadget(
 class Played(NamedTuple):
     """A subgame solved for play: nothing is measured."""
 
-    sigma: tuple[Any, Any]  # [q] both players' strategies over the subgame's own tree
+    sigma: tuple[Numbers, Numbers]  # [q] both players' strategies over the subgame's own tree
     iterations: int
     stopped: str
 
 
 def play_gadget(
-    how: Technique, subgame: Subgame, inputs: GadgetInputs, device: str | None = None
+    how: Technique,
+    subgame: Subgame,
+    inputs: GadgetInputs,
+    device: str | None = None,
+    now: Callable[[], float] = time.perf_counter,
 ) -> Played:
     """Solve a subgame behind its gadget in the given time, without measuring the result."""
     if isinstance(how.schedule, str):
@@ -146,7 +151,7 @@ def play_gadget(
 
     def solve(stage: Gadget, inputs: GadgetInputs) -> Played:
         run = _run_of(stage, schedule, subgame, inputs, device)
-        stopped = drive(run, how.limits, measured=False)
+        stopped = drive(run, how.limits, measured=False, now=now)
         return Played(inside(run.strategy(), subgame.tree), run.iteration, stopped)
 
     run = engine(subgame.tree, device=device)
@@ -230,7 +235,7 @@ class GadgetRun(Run):
         inputs: GadgetInputs,
         device: str | None = None,
         on: Engine | None = None,
-        finish: Callable[[tuple[Any, Any]], Strategy] | None = None,
+        finish: Callable[[tuple[Numbers, Numbers]], Strategy] | None = None,
     ) -> None:
         """`device`, `on` and `finish` are those of `Run`."""
         self.inputs = inputs
@@ -248,7 +253,7 @@ class GadgetRun(Run):
             reach=(theirs, ours) if inputs.opponent == 0 else (ours, theirs),
         )
 
-    def evaluate(self, played: tuple[Any, Any]) -> Exploitability:
+    def evaluate(self, played: tuple[Numbers, Numbers]) -> Exploitability:
         """NashConv / 2 of the gadget game, with the gadget's average entry."""
         run, learner, us = self.engine, self.cfr.learner, 1 - self.inputs.opponent
         o, ours = 1 - us, np.asarray(self.inputs.our_reach).reshape(run.tree.num_roots, -1)

@@ -131,8 +131,10 @@ class Compact(ABC):
         if name not in names:
             raise did_you_mean("subgame", name, names)
         k = names.index(name)
-        if isinstance(subgame, str):
-            subgame = self.subgame(k)
+        return self._solved(k, self.subgame(k) if isinstance(subgame, str) else subgame, options)
+
+    def _solved(self, k: int, subgame: Subgame, options: ReconstructOptions) -> Reconstruction:
+        """Subgame number `k`, solved again."""
         gadget, solving = self.solving(options)
         how = solving.technique(gadget, subgame.tree)
         sigma, gaps = list(Strategy.uniform(subgame.tree).probs), [0.0, 0.0]
@@ -185,7 +187,7 @@ class CfrD:
     progress: Callable[[int, int], None]
     watch: Callable[[int, Callable[[], Compact]], None]
 
-    def notes(self, iterations: int, began: float) -> dict[str, Any]:
+    def notes(self, iterations: int, began: float) -> dict[str, object]:
         """How a result was made after so many iterations."""
         return {
             "schedule": str(self.schedule),

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -48,6 +48,8 @@ SHORTEST = 1e-3
 """Seconds that a solve may always take."""
 KEPT = 400_000
 """Infosets of the lines of play that are kept in memory."""
+MINIMUM = 16
+"""Iterations below which a solve that ran out of time is not used."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ class Search:
     """For each decision, compiling included."""
     mapping: ActionMapping = MAPPINGS["pseudo-harmonic"]
     """What an off-tree bet is taken for where the opponent's range is followed."""
+    now: Callable[[], float] = time.perf_counter
+    """Seconds since some moment."""
 
     def __post_init__(self) -> None:
         if self.gadget.entry == "random" or self.gadget.estimate or self.gadget.keep_safe:
@@ -82,19 +86,23 @@ class Search:
 class Clock:
     """The time of one decision."""
 
-    def __init__(self, seconds: float | None) -> None:
-        self.began, self.seconds = time.perf_counter(), seconds
+    def __init__(self, seconds: float | None, now: Callable[[], float] = time.perf_counter) -> None:
+        self.began, self.seconds, self.now = now(), seconds, now
         self.reserve = 0.0
         """Seconds that must be left when a solve stops, for what follows it."""
 
     @property
     def spent(self) -> float:
-        return time.perf_counter() - self.began
+        return self.now() - self.began
 
     @property
     def left(self) -> float | None:
         """The seconds that are left; None without a limit."""
         return None if self.seconds is None else self.seconds - self.spent - self.reserve
+
+    def allows(self, seconds: float) -> bool:
+        """Whether work of so many seconds fits into what is left."""
+        return self.left is None or self.left > seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +117,11 @@ class Solution:
     iterations: int
     seconds: float
     stopped: str
+
+    @property
+    def is_starved(self) -> bool:
+        """Whether the solve ran out of time before it was worth anything."""
+        return self.stopped == "seconds" and self.iterations < MINIMUM
 
     @cached_property
     def margins(self) -> Floats:
@@ -147,6 +160,8 @@ class Live:
     """[s of the opponent] after an off-tree move that is not answered yet: CBV~ before it."""
     carried: Floats | None = None
     """[s of the opponent] gifts on the way here."""
+    starved: int | None = None
+    """The iterations of the last answer to an off-tree bet, if they were too few."""
 
     @property
     def pending(self) -> bool:
@@ -159,14 +174,23 @@ class Live:
         )
 
     def ready(self, clock: Clock, share: float = 1.0) -> Live:
-        """The same with what is to be solved here solved, in a share of the time that is left."""
+        """The same with what is to be solved here solved, in a share of the time that is left.
+
+        A solve that had too little time is not used, if what was followed so far has an answer.
+        """
         if not self.pending:
             return self
-        solved = self._solve(clock, share)
+        solved, starved = self._solve(clock, share), None
+        if solved is not None and solved.is_starved:
+            if self.off is None:  # what was followed so far answers better
+                solved = None
+            else:
+                starved = solved.iterations
         followed = self.before if solved is None else solved.followed
         at = self.search.at
         return replace(
             self,
+            starved=starved,
             before=followed,
             solved=solved or self.solved,
             inside=at is not None and self.reached.within(at),
@@ -199,7 +223,7 @@ class Live:
         )
         limits = self.search.limits(None if clock.left is None else share * clock.left)
         how = Technique.of(gadget, subgame.tree, self.search.schedule, limits)
-        solved = play_gadget(how, subgame, inputs)
+        solved = play_gadget(how, subgame, inputs, now=self.search.now)
         return Solution(
             reached=here,
             followed=Followed(subgame.tree, solved.sigma),

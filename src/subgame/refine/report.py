@@ -57,7 +57,7 @@ class Account(Protocol):
     def rows(self) -> list[dict[str, Any]]: ...
 
 
-def compared(before: Exploitability, after: Exploitability) -> dict[str, Any]:
+def compared(before: Exploitability, after: Exploitability) -> dict[str, object]:
     """Two exploitabilities as JSON has them."""
     return {
         "exploitability_before": before.mean,

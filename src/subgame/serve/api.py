@@ -84,11 +84,11 @@ def _errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
         fields = {
-            ".".join(str(part) for part in each["loc"][1:] if part != "spot"): each["msg"]
-            for each in error.errors()[:20]
+            ".".join(str(part) for part in problem["loc"][1:] if part != "spot"): problem["msg"]
+            for problem in error.errors()[:20]
         }
-        told = "; ".join(f"{name or 'body'}: {said}" for name, said in fields.items())
-        return answer(422, f"The request is not valid: {told}.", fields)
+        messages = "; ".join(f"{name or 'body'}: {said}" for name, said in fields.items())
+        return answer(422, f"The request is not valid: {messages}.", fields)
 
     @app.exception_handler(HTTPException)
     def refused(request: Request, error: HTTPException) -> JSONResponse:

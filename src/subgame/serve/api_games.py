@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from pydantic import Field
@@ -16,6 +16,9 @@ from subgame.serve.spots import Model
 from subgame.serve.store import Row, Store, checked_name
 from subgame.serve.tree_views import around, figures
 from subgame.serve.worker import STRATEGY
+
+if TYPE_CHECKING:
+    from subgame.tree.strategy import Strategy
 
 games_router = APIRouter(tags=["games"])
 MOST_UPLOADED = 100
@@ -58,7 +61,7 @@ def techniques() -> list[dict[str, object]]:
 
 
 @games_router.get("/games")
-def games(request: Request) -> list[dict[str, Any]]:
+def games(request: Request) -> list[dict[str, object]]:
     """The games that can be looked at, solved and played."""
     uploaded = [
         {
@@ -74,7 +77,7 @@ def games(request: Request) -> list[dict[str, Any]]:
 
 
 @games_router.post("/games", status_code=201)
-def upload(body: Upload, request: Request) -> dict[str, Any]:
+def upload(body: Upload, request: Request) -> dict[str, object]:
     """Add a game in Gambit's format."""
     store = parts(request)[0]
     if store.count("games") >= MOST_UPLOADED:
@@ -92,11 +95,11 @@ def upload(body: Upload, request: Request) -> dict[str, Any]:
 @games_router.delete("/games/{id}", status_code=204)
 def forget(id: str, request: Request) -> None:
     """Forget an uploaded game."""
-    store, found = parts(request)[0], trees.UPLOADED.fullmatch(id)
-    if found is None:
+    store, match = parts(request)[0], trees.UPLOADED.fullmatch(id)
+    if match is None:
         raise SubgameError("Only uploaded games can be removed.")
-    store.remove("games", found[1])
-    store.game_file(found[1]).unlink(missing_ok=True)
+    store.remove("games", match[1])
+    store.game_file(match[1]).unlink(missing_ok=True)
 
 
 @games_router.get("/tree")
@@ -106,7 +109,7 @@ def tree(
     at: Annotated[str, Query(max_length=200)] = "",
     strategy: str = "",
     hands: Annotated[str, Query(max_length=200)] = "",
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The public tree around a state, and the strategies and values there.
 
     `at` is the number of a public state, or a line such as ``c r50 c / 3c`` in hold'em. `strategy`
@@ -116,11 +119,11 @@ def tree(
     store = parts(request)[0]
     known = _tree(store.data, game)
     here = known.view.find(at)
-    told = trees.overview(known.game, known.tree) | known.view.about
-    told |= around(known.view, here)
-    name = strategy or (told["blueprints"][0] if told["blueprints"] else "uniform")
+    view: dict[str, Any] = trees.overview(known.game, known.tree) | known.view.about
+    view |= around(known.view, here)
+    name = strategy or (view["blueprints"][0] if view["blueprints"] else "uniform")
     played = _strategy(store, known, name)
-    return told | {
+    return view | {
         "strategy": name,
         **known.view.strategies(played, here, hands),
         "figures": _figures(known, name, played),
@@ -130,7 +133,7 @@ def tree(
             if row["state"] in ("done", "paused")
             and (row.get("result") or {}).get("game") in (game, str(known.game))
         ],
-        "title": printable(told["title"])[:200],
+        "title": printable(view["title"])[:200],
     }
 
 
@@ -143,7 +146,7 @@ def gadget(
     at: str,
     subgame: str = "",
     player: Annotated[int, Query(ge=0, le=1)] = 1,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What a technique's gadget does at the root of a subgame, iteration by iteration.
 
     `strategy` is the blueprint as in ``/tree``, `at` a frontier, `player` the one who is refined.
@@ -183,8 +186,8 @@ class Known:
         self.game = trees.load_game(data, name)
         self.view = trees.view_of(self.game)
         self.tree = self.view.tree
-        self.figures: dict[str, dict[str, Any]] = {}
-        self.strategies: dict[str, Any] = {}
+        self.figures: dict[str, dict[str, object]] = {}
+        self.strategies: dict[str, Strategy] = {}
 
 
 @lru_cache(maxsize=8)
@@ -192,7 +195,7 @@ def _tree(data: Path, name: str) -> Known:
     return Known(data, name)
 
 
-def _strategy(store: Store, known: Known, name: str) -> Any:
+def _strategy(store: Store, known: Known, name: str) -> Strategy:
     """A strategy by its name."""
     import subgame as sg
 
@@ -213,7 +216,7 @@ def _strategy(store: Store, known: Known, name: str) -> Any:
     return known.strategies[name]
 
 
-def _figures(known: Known, name: str, played: Any) -> dict[str, Any]:
+def _figures(known: Known, name: str, played: Strategy) -> dict[str, object]:
     if name not in known.figures:
         known.figures[name] = figures(known.tree, played)
     return known.figures[name]

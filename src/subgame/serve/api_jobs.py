@@ -16,6 +16,7 @@ from pydantic import Field
 from subgame.errors import FieldError, SubgameError, did_you_mean
 from subgame.serve.jobs import Jobs
 from subgame.serve.settings import LOOPBACK, Settings
+from subgame.serve.solutions import compact_file
 from subgame.serve.spots import (
     RANGE,
     SCHEDULES,
@@ -43,8 +44,8 @@ class Stop(Model):
 
     def limits(self, target: float) -> dict[str, object]:
         """The limits that are given; `target` if there is none."""
-        given = self.model_dump(exclude_none=True)
-        return given or {"target": target}
+        limits = self.model_dump(exclude_none=True)
+        return limits or {"target": target}
 
 
 class SolveSpot(Model):
@@ -122,7 +123,7 @@ async def quote_spot(body: Quote, request: Request) -> dict[str, object]:
     return await quoted(request, body.spot, body.schedule)
 
 
-async def quoted(request: Request, spot: Spot, schedule: str) -> dict[str, Any]:
+async def quoted(request: Request, spot: Spot, schedule: str) -> dict[str, object]:
     """The size of a spot; counting ends when the page no longer waits for it."""
     gone = threading.Event()
     most = parts(request)[2].memory_limit
@@ -296,12 +297,17 @@ def remove(id: str, request: Request) -> None:
 
 
 @jobs_router.get("/jobs/{id}/file")
-def download(id: str, request: Request) -> FileResponse:
-    """The solution as a file, which ``subgame endgame`` and ``subgame refine`` read."""
-    store = parts(request)[0]
+def download(id: str, request: Request, rivers: bool = True) -> FileResponse:
+    """The solution as a file, which ``subgame endgame`` and ``subgame refine`` read.
+
+    With ``rivers=false`` it has no last street, which is solved again where it is looked at.
+    """
+    store, _, settings = parts(request)
     finished(store, id)
     return FileResponse(
-        store.folder(id) / STRATEGY,
+        store.folder(id) / STRATEGY
+        if rivers
+        else compact_file(store.folder(id) / STRATEGY, settings.memory_limit),
         media_type="application/octet-stream",
         filename=f"subgame-{id}.safetensors",
     )

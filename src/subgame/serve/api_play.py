@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse
@@ -69,19 +69,19 @@ def open_table(body: Open, request: Request) -> dict[str, object]:
 
 
 @play_router.get("/tables/{id}")
-def table(id: str, request: Request) -> dict[str, Any]:
+def table(id: str, request: Request) -> dict[str, object]:
     """What is seen at a table."""
     return tables(request).view(id)
 
 
 @play_router.post("/tables/{id}/act")
-def act(id: str, body: Action, request: Request) -> dict[str, Any]:
+def act(id: str, body: Action, request: Request) -> dict[str, object]:
     """Act; the answer comes after the opponent's move, or says that it thinks."""
     return tables(request).act(id, body.action)
 
 
 @play_router.post("/tables/{id}/next")
-def deal(id: str, request: Request) -> dict[str, Any]:
+def deal(id: str, request: Request) -> dict[str, object]:
     """Deal the next hand."""
     return tables(request).next(id)
 

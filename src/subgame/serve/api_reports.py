@@ -54,15 +54,15 @@ def start(body: Report, request: Request) -> Row:
 
 
 @reports_router.get("/jobs/{id}/report")
-def rows(id: str, request: Request) -> dict[str, Any]:
+def rows(id: str, request: Request) -> dict[str, object]:
     """The rows of the flops that are solved, and their weighted means."""
     from subgame.spots.report import weighted_mean
 
-    found = _rows(request, id)
+    table = _rows(request, id)
     return {
-        "columns": found.columns,
-        "rows": found,
-        "mean": weighted_mean(found) if found else {},
+        "columns": table.columns,
+        "rows": table,
+        "mean": weighted_mean(table) if table else {},
     }
 
 

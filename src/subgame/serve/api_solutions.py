@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Request
 from pydantic import Field
@@ -30,7 +30,7 @@ class Locks(Model):
 
 
 @solutions_router.get("/jobs/{id}/decision")
-def decision(id: str, request: Request, line: str = "", values: bool = False) -> dict[str, Any]:
+def decision(id: str, request: Request, line: str = "", values: bool = False) -> dict[str, object]:
     """The strategy of each hand after a line of actions and cards, such as ``c c / 3c r50``.
 
     Where a card is to come, ``kind`` is ``card`` and the answer lists the cards. With ``values`` it
@@ -50,14 +50,14 @@ def runouts(id: str, request: Request, line: str = "") -> list[dict[str, object]
 
 
 @solutions_router.get("/jobs/{id}/compare")
-def compare(id: str, other: str, request: Request, line: str = "") -> dict[str, Any]:
+def compare(id: str, other: str, request: Request, line: str = "") -> dict[str, object]:
     """This solution (``one``) beside another one (``two``) at a decision."""
     if id == other:
         raise SubgameError("A solution is compared with another one, not with itself.")
-    found = {each: _spot(request, each) for each in sorted((id, other))}  # one order of locks
-    first, second = found.values()
+    spots = {job: _spot(request, job) for job in sorted((id, other))}  # one order of locks
+    first, second = spots.values()
     with first.lock, second.lock:
-        return compared_view(found[id].solved, found[other].solved, line)
+        return compared_view(spots[id].solved, spots[other].solved, line)
 
 
 @solutions_router.post("/locks", status_code=201)

@@ -136,9 +136,9 @@ def _routed(path: str) -> bool:
 
 def policy(page: str) -> str:
     """The content security policy: only our own files, and the import map that the page has."""
-    found = MAP.search(page)
-    assert found is not None
-    digest = base64.b64encode(hashlib.sha256(found[1].encode()).digest()).decode()
+    match = MAP.search(page)
+    assert match is not None
+    digest = base64.b64encode(hashlib.sha256(match[1].encode()).digest()).decode()
     return (
         f"default-src 'none'; script-src 'self' 'sha256-{digest}'; style-src 'self'; "
         "img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; "

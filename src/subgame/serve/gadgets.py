@@ -7,7 +7,7 @@ what the package computes.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.refine.gadgets import Gadget, GadgetInputs
@@ -15,6 +15,7 @@ from subgame.refine.gadgets import technique as technique_named
 
 if TYPE_CHECKING:
     from subgame.engines.arrays import Array
+    from subgame.refine.subgame import At, Subgame
     from subgame.solve.cfr import Learner
     from subgame.tree.public_tree import PublicTree
     from subgame.tree.strategy import Strategy
@@ -29,14 +30,18 @@ LISTED = 200
 
 
 def learning(
-    tree: PublicTree, blueprint: Strategy, technique: Gadget | str, at: Any, player: int
-) -> list[dict[str, Any]]:
+    tree: PublicTree,
+    blueprint: Strategy,
+    technique: Gadget | str,
+    at: At | list[Subgame],
+    player: int,
+) -> list[dict[str, float]]:
     """What a best response wins, and the smallest margin, after so many iterations."""
     import subgame as sg
 
     out = []
     for count in COUNTS:
-        found = sg.refine(
+        result = sg.refine(
             tree,
             blueprint,
             at=at,
@@ -46,14 +51,14 @@ def learning(
             player=player,
             allow_worse=True,
         )
-        won = found.after.per_seat[player]
-        out.append({"iteration": count, "best_response": won, "margin": found.margin})
+        won = result.after.per_seat[player]
+        out.append({"iteration": count, "best_response": won, "margin": result.margin})
     return out
 
 
 def gadget_view(
     tree: PublicTree, blueprint: Strategy, technique: str, at: str, which: str, player: int
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """A gadget at the root of one subgame: `which` is its name, by default the first.
 
     >>> import subgame as sg
@@ -66,14 +71,16 @@ def gadget_view(
 
     if sum(side.num_sequences for side in tree.players) > MOST:
         raise SubgameError("The game is too large for its gadgets to be watched here.")
-    subgames = {each.name: each for each in sg.cut(tree, at) if each.tree.players[player].names}
+    subgames = {
+        subgame.name: subgame for subgame in sg.cut(tree, at) if subgame.tree.players[player].names
+    }
     if not subgames:
         raise SubgameError("The player has no decision in these subgames.")
     if which and which not in subgames:
         raise did_you_mean("subgame", which[:60], subgames)
     chosen, gadget = [subgames[which or next(iter(subgames))]], technique_named(technique)
     watched = Watched.over(gadget)
-    found = sg.refine(
+    result = sg.refine(
         tree,
         blueprint,
         at=chosen,
@@ -82,8 +89,8 @@ def gadget_view(
         iterations=COUNTS[-1],
         player=player,
     )
-    rows = found.rows()[:LISTED]
-    told = {key: [row[key] for row in rows] for key in ("reach", "cbv", "gift", "alternative")}
+    rows = result.rows()[:LISTED]
+    columns = {key: [row[key] for row in rows] for key in ("reach", "cbv", "gift", "alternative")}
     return {
         "technique": gadget.name,
         "promise": gadget.promise,
@@ -92,9 +99,9 @@ def gadget_view(
         "subgame": chosen[0].name,
         "player": player,
         "infosets": [row["infoset"] for row in rows],
-        **told,
+        **columns,
         "steps": watched.log[: COUNTS[-1]],
-        "before": found.before.per_seat[player],
+        "before": result.before.per_seat[player],
         "results": learning(tree, blueprint, gadget, chosen, player),
     }
 
@@ -104,7 +111,7 @@ class Watched(Gadget):
     """A gadget whose learner writes into `log` what it does on each iteration."""
 
     inner: Gadget = field(default_factory=lambda: Gadget("none", "blueprint"))
-    log: list[dict[str, Any]] = field(default_factory=list)
+    log: list[dict[str, object]] = field(default_factory=list)
 
     @classmethod
     def over(cls, gadget: Gadget) -> Watched:
@@ -120,7 +127,7 @@ class _Watching:
     """A learner, or the blueprint's fixed reach, and what it did."""
 
     def __init__(
-        self, inner: Learner | None, inputs: GadgetInputs, log: list[dict[str, Any]]
+        self, inner: Learner | None, inputs: GadgetInputs, log: list[dict[str, object]]
     ) -> None:
         self.inner, self.inputs, self.log, self.player = inner, inputs, log, inputs.opponent
         self.entered: list[float] = []
@@ -137,7 +144,7 @@ class _Watching:
         from subgame.engines.arrays import normalise
 
         worth = normalise(values, self.inputs.weight)
-        told = {"enter": self.entered, "value": worth.ravel()[:LISTED].tolist()}
-        self.log.append(told)
+        entry = {"enter": self.entered, "value": worth.ravel()[:LISTED].tolist()}
+        self.log.append(entry)
         if self.inner is not None:
             self.inner.observe(values, discounts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from subgame.errors import SubgameError
 
@@ -18,7 +18,21 @@ GOOD = 0.005
 """A decision that loses at most this share of the pot counts as right."""
 
 
-def grades(solved: Endgame, moves: Sequence[tuple[int, str]], seat: int) -> list[dict[str, Any]]:
+class Grade(TypedDict):
+    """A decision of the person, and what it cost."""
+
+    street: str
+    line: str
+    at: str
+    pot: float
+    action: str
+    best: str | None
+    lost: float | None
+    right: bool
+    options: list[dict[str, object]]
+
+
+def grades(solved: Endgame, moves: Sequence[tuple[int, str]], seat: int) -> list[Grade]:
     """The decisions of the player in a seat, each with the EV of every action and what was lost.
 
     EV is that of the solution, against the range that the opponent has there. A bet that the
@@ -26,7 +40,7 @@ def grades(solved: Endgame, moves: Sequence[tuple[int, str]], seat: int) -> list
     """
     from subgame.spots.lines import follow_line
 
-    hand, line, rows = moves[seat][1], "", list[dict[str, Any]]()
+    hand, line, rows = moves[seat][1], "", list[Grade]()
     for player, action in moves[2:]:
         if player < 0:
             line = f"{line} / {action}".strip()
@@ -41,7 +55,7 @@ def grades(solved: Endgame, moves: Sequence[tuple[int, str]], seat: int) -> list
     return rows
 
 
-def _grade(solved: Endgame, line: str, hand: str, action: str) -> dict[str, Any]:
+def _grade(solved: Endgame, line: str, hand: str, action: str) -> Grade:
     from subgame.games.holdem.sizes import STREETS
 
     here = solved.decision(line)
@@ -71,44 +85,45 @@ def _grade(solved: Endgame, line: str, hand: str, action: str) -> dict[str, Any]
     }
 
 
-def score(hands: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+def score(hands: Sequence[Row]) -> dict[str, float] | None:
     """The sum over the graded decisions of some hands; None if there are none."""
-    rows = [row for hand in hands for row in hand.get("grades", ()) if row["lost"] is not None]
+    graded: list[Grade] = [row for hand in hands for row in hand.get("grades", ())]
+    rows = [(row, row["lost"]) for row in graded if row["lost"] is not None]
     if not rows:
         return None
     return {
         "decisions": len(rows),
-        "right": sum(row["right"] for row in rows),
-        "lost": math.fsum(row["lost"] for row in rows),
-        "lost_pots": math.fsum(row["lost"] / row["pot"] for row in rows) / len(rows),
+        "right": sum(row["right"] for row, _ in rows),
+        "lost": math.fsum(lost for _, lost in rows),
+        "lost_pots": math.fsum(lost / row["pot"] for row, lost in rows) / len(rows),
     }
 
 
-def result(row: Row, game: Game) -> dict[str, Any]:
+def result(row: Row, game: Game) -> dict[str, object]:
     """What the person has won so far, with a 95 % interval, the same by AIVAT, and its grades."""
     from subgame.play.match import Estimate
 
     unit, scale = game.unit
     won = [hand["won"] for hand in row["hands"]]
 
-    def told(chips: list[float]) -> dict[str, Any]:
-        found = Estimate.of([each * scale for each in chips])
-        known = math.isfinite(found.interval95)
-        return {"mean": found.mean, "interval95": found.interval95 if known else None}
+    def estimated(chips: list[float]) -> dict[str, float | None]:
+        estimate = Estimate.of([won * scale for won in chips])
+        known = math.isfinite(estimate.interval95)
+        return {"mean": estimate.mean, "interval95": estimate.interval95 if known else None}
 
     without_luck = [hand["aivat"] for hand in row["hands"] if "aivat" in hand]
     counted = won and len(without_luck) == len(won)
     return {
         "hands": len(won),
         "chips": math.fsum(won),
-        **told(won),
-        "aivat": told(without_luck) if counted else None,
+        **estimated(won),
+        "aivat": estimated(without_luck) if counted else None,
         "grades": score(row["hands"]),
         "unit": unit,
     }
 
 
-def past(hand: dict[str, Any]) -> dict[str, Any]:
+def past(hand: Row) -> dict[str, object]:
     """A hand that is over as the list of hands shows it."""
     seat, rows = hand["seats"].index(0), hand.get("grades", [])
     known = [row["lost"] for row in rows if row["lost"] is not None]

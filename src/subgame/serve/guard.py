@@ -145,13 +145,13 @@ class Guard:
                 return
             if message["type"] == "http.response.start":
                 started = True
-                given = {name for name, _ in message["headers"]}
+                names = {name for name, _ in message["headers"]}
                 message["headers"] = [
                     *message["headers"],
                     *(
                         (name.encode(), value.encode())
                         for name, value in self.headers.items()
-                        if name.encode() not in given
+                        if name.encode() not in names
                     ),
                 ]
             await send(message)
@@ -234,8 +234,8 @@ async def send_bytes(
     send: Send, status: int, body: bytes, headers: Mapping[str, str], *, head: bool = False
 ) -> None:
     """Answer with a body; to a request for the headers only, without it."""
-    told = {**headers, "content-length": str(len(body))}
-    raw = [(name.encode(), value.encode()) for name, value in told.items()]
+    complete = {**headers, "content-length": str(len(body))}
+    raw = [(name.encode(), value.encode()) for name, value in complete.items()]
     await send({"type": "http.response.start", "status": status, "headers": raw})
     await send({"type": "http.response.body", "body": b"" if head else body})
 

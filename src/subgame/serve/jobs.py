@@ -24,8 +24,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -191,12 +191,12 @@ class Jobs:
             row, folder = worker.row, self.store.folder(worker.row["id"])
             code = CANCELLED if code == -signal.SIGINT else code
             self._running.pop(row["id"], None)
-            found = folder / RESULT
+            written = folder / RESULT
             wish = worker.wish
             if wish == "cancelled":
                 row = row | {"state": "cancelled"}
-            elif worker.done and found.exists():  # however the process ended after that
-                result = json.loads(found.read_text())
+            elif worker.done and written.exists():  # however the process ended after that
+                result = json.loads(written.read_text())
                 state = _after(wish, row["task"], result)
                 row = row | {"state": state, "result": _summary(result)}
                 note = worker.late or row.get("note", "")
@@ -224,7 +224,7 @@ class Worker:
         self.wish: str | None = None
         self.error, self.done, self._put = "", False, 0.0
         folder = jobs.store.folder(row["id"])
-        with (folder / "log.txt").open("wb") as log:
+        with (folder / "log.txt").open("wb") as log, _without_interrupts():
             self.process = subprocess.Popen(
                 [*WORKER, str(jobs.store.data), row["id"]],
                 stdin=subprocess.DEVNULL,
@@ -268,7 +268,7 @@ class Worker:
         self._clock.cancel()
         self.jobs.ended(self, code)
 
-    def _heard(self, said: dict[str, Any]) -> None:
+    def _heard(self, said: Row) -> None:
         new: dict[str, Any] = {}
         self.error = said.get("error", self.error)
         self.done = self.done or bool(said.get("done"))
@@ -287,9 +287,19 @@ class Worker:
             self._put = time.monotonic()
             self.jobs.store.put("jobs", self.row)
 
-    def _changed(self, new: dict[str, Any]) -> None:
+    def _changed(self, new: Row) -> None:
         self.row = self.row | new | {"wish": self.wish, "changed": time.time()}
         self.jobs._tell(self.row)
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """A process that is started here hears of SIGINT once it asks for it, not while it loads."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def thinned(curve: list[list[float]]) -> list[list[float]]:
@@ -316,7 +326,7 @@ def _after(wish: str | None, task: dict[str, object], result: dict[str, object])
     return wish if wish in ("queued", "paused") and early else "done"
 
 
-def _crash(code: int, folder: Any) -> str:
+def _crash(code: int, folder: Path) -> str:
     """What to say of a worker that ended without a result."""
     with suppress(OSError):
         lines = (folder / "log.txt").read_text(errors="replace").strip().splitlines()

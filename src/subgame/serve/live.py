@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 
@@ -34,19 +33,19 @@ class Listening:
         self.changed[row["id"]] = row
         self.news.set()
 
-    async def message(self) -> dict[str, Any]:
+    async def message(self) -> dict[str, object]:
         """What changed, once something has."""
         await self.news.wait()
         self.news.clear()
         changed, self.changed = self.changed, {}
-        told = []
+        rows = []
         for id, row in changed.items():
             new = light(row)
             if self.seen.get(id) != len(row["curve"]):
                 self.seen[id] = len(row["curve"])
                 new["curve"] = row["curve"]
-            told.append(new)
-        return {"jobs": told}
+            rows.append(new)
+        return {"jobs": rows}
 
 
 @live_router.websocket("/live")

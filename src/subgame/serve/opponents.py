@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from subgame.games.base import Game
@@ -19,7 +19,7 @@ SPOT = "job:"
 """What stands before the job of a solution."""
 
 
-def fitting(game: Game, strategy: Any) -> list[str]:
+def fitting(game: Game, strategy: Strategy | None) -> list[str]:
     """The agents that can play a game, or a spot with its solution."""
     if not hasattr(game, "deck"):
         return [BLUEPRINT, *SEARCHING, *SIMPLE, "best-response"]
@@ -41,8 +41,10 @@ def searching(name: str, solution: Strategy) -> Agent:
     return made
 
 
-def title(name: str, game: Any) -> str:
+def title(name: str, game: Game) -> str:
     """What a table is called."""
-    if name.startswith(SPOT) and hasattr(game, "deck"):
+    from subgame.games.holdem.game import Holdem
+
+    if name.startswith(SPOT) and isinstance(game, Holdem):
         return f"Spot on {game.deck.name(game.board)}"
     return name if name == str(game).partition("(")[0] else str(game)

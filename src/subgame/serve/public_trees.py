@@ -52,8 +52,8 @@ def load_game(data: Path, name: str) -> Game:
     from subgame import games
     from subgame.interop import gambit
 
-    if found := UPLOADED.fullmatch(name):
-        path = data / "games" / f"{found[1]}.efg"
+    if match := UPLOADED.fullmatch(name):
+        path = data / "games" / f"{match[1]}.efg"
         if not path.is_file():
             raise SubgameError("There is no such uploaded game.")
         made = gambit.loads(path.read_text(encoding="utf-8"))
@@ -116,7 +116,7 @@ def small(name: str) -> str:
     return "holdem" if name == "holdem" else f"{name}(ranks=TJQKA,suits=cd{less})"
 
 
-def view_of(game: Game) -> View:
+def view_of(game: Game) -> View[Any]:
     """The public tree of a game, as the page walks it."""
     from subgame.games.holdem.game import Holdem
     from subgame.serve.range_views import RangeView

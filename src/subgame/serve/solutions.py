@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from subgame.games.holdem.game import Holdem
@@ -35,18 +36,30 @@ _opening = threading.Lock()
 
 def opened(path: Path, memory_limit: str) -> Opened:
     """A saved spot; its probabilities stay in the file until they are looked at."""
-    from subgame.spots.endgame import Endgame
+    from subgame.refine.ranges.compact_spots import open_spot
 
     key = (path, path.stat().st_mtime_ns)
     with _opening:
         if key not in _opened:
             # A worker wrote or checked it.
-            solved = Endgame.open(path, memory_limit=memory_limit, check=False)
+            solved = open_spot(path, memory_limit=memory_limit, check=False)
             _opened[key] = Opened(solved, threading.Lock())
         _opened.move_to_end(key)
         while len(_opened) > KEPT:
             _opened.popitem(last=False)
         return _opened[key]
+
+
+def compact_file(path: Path, memory_limit: str) -> Path:
+    """A file beside a saved spot that has the spot without its last street; made once."""
+    from subgame.refine.ranges.compact_spots import save_compact
+
+    small = path.with_name(f"without-rivers{path.suffix}")
+    solved, lock = opened(path, memory_limit)
+    with lock:
+        if not small.exists() or small.stat().st_mtime_ns < path.stat().st_mtime_ns:
+            save_compact(solved, small)
+    return small
 
 
 # Places in the tree --------------------------------------------------------------------------
@@ -79,57 +92,58 @@ def place_view(solved: Endgame, line: str, *, values: bool = False) -> dict[str,
     return {**place, "kind": "decision", **_decision(solved.decision(line), values)}
 
 
-def _decision(found: Decision, values: bool) -> dict[str, object]:
+def _decision(decision: Decision, values: bool) -> dict[str, object]:
     """The actions, and the strategy of each hand."""
     import numpy as np
 
     from subgame.spots.made_hands import DRAWS, MADE, draw, made_hand
 
-    held = np.flatnonzero(found.reach > 0)
+    held = np.flatnonzero(decision.reach > 0)
     actions = []
     numbers: tuple[str, ...] = ("frequency", "of_pot", "ev")
-    for row in found.action_table(values=values):
+    for row in decision.action_table(values=values):
         action = row["action"]
         actions.append(
             {
                 "id": action,
                 "name": row["name"],
                 "line": row["line"],
-                "next": _next(found.betting, action),
-                "kind": action_kind(found.betting, action),
+                "next": _next(decision.betting, action),
+                "kind": action_kind(decision.betting, action),
                 **{key: _number(row[key]) for key in numbers if key in row},
             }
         )
-    board = found.tree.holdem.deck.name(found.board)
-    held_names = [found.hand_names[h] for h in held.tolist()]
-    told: dict[str, Any] = {
-        "player": found.player,
-        "frequency": _number(found.line_frequency),
+    board = decision.tree.holdem.deck.name(decision.board)
+    held_names = [decision.hand_names[h] for h in held.tolist()]
+    view: dict[str, Any] = {
+        "player": decision.player,
+        "frequency": _number(decision.line_frequency),
         "actions": actions,
         "hands": held_names,
         "made": [made_hand(name, board) for name in held_names],
         "draws": [draw(name, board) for name in held_names],
         "kinds": {"made": MADE, "draws": DRAWS},
-        "reach": _numbers(found.reach[held]),
-        "chance": _numbers(found.chance[held], DIGITS + 2),
-        "probs": _numbers(found.probs[held]),
+        "reach": _numbers(decision.reach[held]),
+        "chance": _numbers(decision.chance[held], DIGITS + 2),
+        "probs": _numbers(decision.probs[held]),
     }
     if values:
-        other = found.range_table(1 - found.player)
+        other = decision.range_table(1 - decision.player)
         names = {"weight": "reach", "chance": "chance", "ev": "hand_ev", "equity": "hand_equity"}
-        told["values"] = {
+        view["values"] = {
             "opponent": {"hands": other.column("hand")}
             | {name: _numbers(np.array(other.column(key))) for key, name in names.items()},
-            "ev": [_number(each) for each in found.ev],
-            "equity": [_number(each) for each in found.equity],
-            "hand_ev": _numbers(found.hand_ev[held]),
-            "hand_equity": _numbers(found.hand_equity[held]),
-            "action_ev": _numbers(found.action_ev[held]),
+            "ev": [_number(chips) for chips in decision.ev],
+            "equity": [_number(share) for share in decision.equity],
+            "hand_ev": _numbers(decision.hand_ev[held]),
+            "hand_equity": _numbers(decision.hand_equity[held]),
+            "action_ev": _numbers(decision.action_ev[held]),
             "spread": [
-                {name: _numbers(values) for name, values in found.spread(p).items()} for p in (0, 1)
+                {name: _numbers(values) for name, values in decision.spread(p).items()}
+                for p in (0, 1)
             ],
         }
-    return told
+    return view
 
 
 def _next(betting: Betting, action: str) -> str:
@@ -179,9 +193,9 @@ def runouts_view(solved: Endgame, line: str) -> list[dict[str, object]]:
     rows = []
     for row in solved.runouts(line):
         (street, card), *rest = row.items()
-        told = {key: _number(value) for key, value in rest}
-        often = {key: told.pop(key) for key in [*told] if key != "chance" and "_" not in key}
-        rows.append({"street": street, "card": card, **told, "often": often})
+        figures = {key: _number(value) for key, value in rest}
+        often = {key: figures.pop(key) for key in [*figures] if key != "chance" and "_" not in key}
+        rows.append({"street": street, "card": card, **figures, "often": often})
     return rows
 
 
@@ -210,11 +224,11 @@ def _number(value: float) -> float | None:
     return round(float(value), DIGITS) if value == value else None
 
 
-def _numbers(values: NDArray[Any], digits: int = DIGITS) -> list[Any]:
+def _numbers(values: NDArray[np.floating], digits: int = DIGITS) -> list[object]:
     """The same for an array."""
     import numpy as np
 
-    told = np.round(values, digits).astype(object)
-    told[np.isnan(values)] = None
-    result: list[Any] = told.tolist()
+    rounded = np.round(values, digits).astype(object)
+    rounded[np.isnan(values)] = None
+    result: list[Any] = rounded.tolist()
     return result

@@ -121,8 +121,8 @@ class Spot(Model):
         from subgame import holdem
 
         wrong = {}
-        places = [("", each) for each in self.streets.items()]
-        places += [("ip_streets.", each) for each in self.ip_streets.items()]
+        places = [("", street) for street in self.streets.items()]
+        places += [("ip_streets.", street) for street in self.ip_streets.items()]
         for before, (street, sizes) in places:
             for field, clause in sizes.clauses().items():
                 name, text = f"{before}{street}.{field}", getattr(sizes, field)
@@ -189,7 +189,7 @@ def quote(
         "memory": {kind: memory_needed(tree, schedule, kind) for kind in ("float32", "int16")},
         "limit": Allowance.of(memory_limit).bytes,
         "bytes_each": {kind: BYTES[kind] for kind in ("float32", "int16")},
-        "combos": [float(each.combos) for each in game.ranges],
+        "combos": [float(held.combos) for held in game.ranges],
         "bets": str(game.bets),
     }
 

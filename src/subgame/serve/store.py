@@ -38,8 +38,10 @@ def check_data(data: Path) -> None:
     try:
         base = data / BASE
         if base.exists() and base.stat().st_size:
-            with closing(sqlite3.connect(f"{base.absolute().as_uri()}?mode=ro", uri=True)) as found:
-                names = {name for (name,) in found.execute("SELECT name FROM sqlite_master")}
+            with closing(
+                sqlite3.connect(f"{base.absolute().as_uri()}?mode=ro", uri=True)
+            ) as connection:
+                names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
             taken = [] if "jobs" in names else [base]
         else:
             taken = [data / name for name in FOLDERS]
@@ -67,13 +69,13 @@ def checked_name(name: str) -> str:
     >>> checked_name(" Turn, 3-bet pot ")
     'Turn, 3-bet pot'
     """
-    found = NAME.fullmatch(name.strip())
-    if found is None:
+    match = NAME.fullmatch(name.strip())
+    if match is None:
         raise SubgameError(
             "A name has 1 to 80 characters, without quotes, angle brackets, ampersands and "
             "control characters."
         )
-    return found[0]
+    return match[0]
 
 
 def new_id() -> str:
@@ -116,12 +118,12 @@ class Store:
     def get(self, table: str, id: str) -> Row:
         """A row by its identifier."""
         with self._lock:
-            found = self._base.execute(
+            stored = self._base.execute(
                 f"SELECT data FROM {_known(table)} WHERE id = ?", (id,)
             ).fetchone()
-        if found is None:
+        if stored is None:
             raise NotFoundError(f"There is no such entry among the {table}.")
-        row: Row = json.loads(found[0])
+        row: Row = json.loads(stored[0])
         return row
 
     def put(self, table: str, row: Row) -> None:
@@ -147,10 +149,10 @@ class Store:
     def rows(self, table: str, limit: int = 200) -> list[Row]:
         """The newest rows, newest first."""
         with self._lock:
-            found = self._base.execute(
+            newest = self._base.execute(
                 f"SELECT data FROM {_known(table)} ORDER BY made DESC, rowid DESC LIMIT ?", (limit,)
             ).fetchall()
-        return [json.loads(data) for (data,) in found]
+        return [json.loads(data) for (data,) in newest]
 
     def count(self, table: str, *states: str) -> int:
         """How many rows there are; with states, in one of them."""

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from subgame.tree.public_tree import PublicTree
+    from subgame.tree.strategy import Strategy
 
 KEPT = Path(__file__).parent.parent / "data" / "coin-toss.json"
 
@@ -26,7 +30,7 @@ def story() -> dict[str, object]:
     return result
 
 
-def computed() -> dict[str, Any]:
+def computed() -> dict[str, object]:
     """Each step's guess of player 2, and what it is worth to player 1."""
     import subgame as sg
     from subgame.serve.gadgets import learning
@@ -35,13 +39,13 @@ def computed() -> dict[str, Any]:
     blueprint = sg.Strategy.published(tree, "paper")
     steps = [_step("blueprint", tree, blueprint)]
     for name in STEPS[1:-1]:
-        found = sg.refine(tree, blueprint, at="Play", technique=name, schedule="lp", player=1)
-        step = _step(name, tree, found.strategy)
+        result = sg.refine(tree, blueprint, at="Play", technique=name, schedule="lp", player=1)
+        step = _step(name, tree, result.strategy)
         step["rows"] = [
             {key: row[key] for key in ("infoset", "cbv", "gift", "alternative", "value", "margin")}
-            for row in found.rows()
+            for row in result.rows()
         ]
-        step["promise"] = found.technique.promise
+        step["promise"] = result.technique.promise
         steps.append(step)
     steps.append(_step("optimum", tree, sg.solve_lp(tree).strategy))
     return {
@@ -52,7 +56,7 @@ def computed() -> dict[str, Any]:
     }
 
 
-def _step(name: str, tree: Any, strategy: Any) -> dict[str, Any]:
+def _step(name: str, tree: PublicTree, strategy: Strategy) -> dict[str, object]:
     import subgame as sg
     from subgame.papers.coin_toss import action_values
 

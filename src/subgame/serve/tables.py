@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from subgame.games.holdem.rules import Betting
     from subgame.play.aivat import Aivat, ValueFunction
     from subgame.serve.solutions import Opened
+    from subgame.tree.strategy import Strategy
 
 LIVE = 32
 """Tables that are kept in memory; others are played again when they are asked for."""
@@ -97,7 +98,7 @@ class Live:
         self.thread = threading.Thread(target=self._play, args=[self.thread], daemon=True)
         self.thread.start()
 
-    def _remember(self, hand: dict[str, Any]) -> None:
+    def _remember(self, hand: Row) -> None:
         """What the person saw of a hand that is over."""
         self.seat.begin(hand["seats"].index(0), 0)
         state = self.game.new_initial_state()
@@ -160,7 +161,7 @@ class Live:
             self.counting = False
             self.tables.store.put("tables", self.row)
 
-    def _grade(self, record: dict[str, Any]) -> None:
+    def _grade(self, record: Row) -> None:
         """What each decision of the person cost, if the game is a spot that was solved."""
         solution = self.tables.solution(self.row["game"])
         if solution is not None:
@@ -315,7 +316,7 @@ class Live:
             "big_blind": number(game.rules.blinds[1]),
         }
 
-    def _line(self, game: Holdem) -> list[dict[str, Any]]:
+    def _line(self, game: Holdem) -> list[dict[str, str]]:
         from subgame.spots.lines import action_name
 
         betting, out = game.start(), []
@@ -337,7 +338,7 @@ class Tables:
         self._live: OrderedDict[str, Live] = OrderedDict()
         self._lock = threading.RLock()
 
-    def open(self, game: str, opponent: str, seed: int | None = None) -> dict[str, Any]:
+    def open(self, game: str, opponent: str, seed: int | None = None) -> dict[str, object]:
         """A new table."""
         made, make = self._made(game, opponent)
         stored = opponent.startswith(SPOT)
@@ -367,7 +368,7 @@ class Tables:
             self._keep(live)
             return live
 
-    def act(self, id: str, action: str) -> dict[str, Any]:
+    def act(self, id: str, action: str) -> dict[str, object]:
         """The person acts at a table."""
         live = self.get(id)
         live.settle()
@@ -375,14 +376,14 @@ class Tables:
         live.settle()
         return live.view()
 
-    def next(self, id: str) -> dict[str, Any]:
+    def next(self, id: str) -> dict[str, object]:
         """Deal the next hand at a table."""
         live = self.get(id)
         live.next()
         live.settle()
         return live.view()
 
-    def view(self, id: str) -> dict[str, Any]:
+    def view(self, id: str) -> dict[str, object]:
         """What is shown of a table."""
         live = self.get(id)
         live.settle()
@@ -416,7 +417,7 @@ class Tables:
         """The agents that can play a game."""
         return fitting(*self._game(game))
 
-    def _game(self, game: str) -> tuple[Game, Any]:
+    def _game(self, game: str) -> tuple[Game, Strategy | None]:
         """A game by its name, and the solution if it is a spot's."""
         from subgame.serve.public_trees import load_game
 
@@ -444,7 +445,7 @@ class Tables:
             return made, partial(searching, opponent, strategy)
         return made, partial(load_agent, made, opponent, seconds=THINKS, iterations=ITERATIONS)
 
-    def _strategy(self, job: str) -> Any:
+    def _strategy(self, job: str) -> Strategy:
         from subgame.serve.worker import STRATEGY, read_strategy
 
         row = self.store.get("jobs", job)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from subgame.errors import SubgameError
 
@@ -19,29 +19,35 @@ LISTED = 200
 """Infosets that are listed at a public state."""
 
 
-class View(Protocol):
+Node = TypeVar("Node")
+"""A public state as a view names it."""
+Row = dict[str, object]
+"""A row of what the page is told."""
+
+
+class View(Protocol[Node]):
     """The public states of a tree, as the page walks them."""
 
-    about: dict[str, Any]
+    about: Row
     """What the page is told of the whole tree."""
 
     @property
     def tree(self) -> PublicTree:
         """The tree."""
 
-    def find(self, at: str) -> Any:
+    def find(self, at: str) -> Node:
         """The public state of a name in an address; the first one if it is empty."""
 
-    def parent(self, node: Any) -> Any:
+    def parent(self, node: Node) -> Node | None:
         """The public state before this one, or None."""
 
-    def children(self, node: Any) -> list[Any]:
+    def children(self, node: Node) -> list[Node]:
         """The public states that follow."""
 
-    def facts(self, node: Any) -> dict[str, Any]:
+    def facts(self, node: Node) -> Row:
         """Id, name, chance and the acting player: 0, 1, 2 for both, None for chance or the end."""
 
-    def strategies(self, strategy: Strategy, node: Any, hands: str) -> dict[str, Any]:
+    def strategies(self, strategy: Strategy, node: Node, hands: str) -> Row:
         """The infosets of a public state: the strategy there, and what each action is worth.
 
         The worth of an action is that against the opponent's strategy, if the player goes on with a
@@ -49,25 +55,25 @@ class View(Protocol):
         """
 
 
-def around(view: View, at: Any) -> dict[str, Any]:
+def around(view: View[Node], at: Node) -> dict[str, Any]:
     """The public states to draw: those that lead to `at`, those beside them, and the next ones."""
-    path, node = [at], at
-    while (node := view.parent(node)) is not None:
-        path.insert(0, node)
+    path = [at]
+    while (above := view.parent(path[0])) is not None:
+        path.insert(0, above)
     shown = list(path)
-    for each in path[:-1]:
-        shown += view.children(each)[:BESIDE]
+    for node in path[:-1]:
+        shown += view.children(node)[:BESIDE]
     queue, most = [at], len(shown) + DRAWN
     while queue and len(shown) < most:
         more = view.children(queue.pop(0))
         shown += more
         queue += more
     known = {}
-    for each in shown:
-        row, above = view.facts(each), view.parent(each)
+    for node in shown:
+        row, above = view.facts(node), view.parent(node)
         row["parent"] = None if above is None else view.facts(above)["id"]
-        known[row["id"]] = row | {"children": len(view.children(each))}
-    ids = [view.facts(each)["id"] for each in path]
+        known[row["id"]] = row | {"children": len(view.children(node))}
+    ids = [view.facts(node)["id"] for node in path]
     return {"at": ids[-1], "path": ids, "nodes": list(known.values())}
 
 
@@ -78,7 +84,7 @@ class SequenceView:
         from subgame.tree.sequence.tree import sequence_tree
 
         self.tree = sequence_tree(tree)
-        self.about = {
+        self.about: Row = {
             "seats": ["Player 1", "Player 2"],
             "target": 1e-3,
             "sequences": [side.num_sequences for side in self.tree.players],
@@ -107,7 +113,7 @@ class SequenceView:
         """The public states that follow."""
         return self._below[node]
 
-    def facts(self, node: int) -> dict[str, Any]:
+    def facts(self, node: int) -> Row:
         """Id, name, chance and the acting player."""
         return {
             "id": node,
@@ -116,13 +122,13 @@ class SequenceView:
             "player": self._acting[node],
         }
 
-    def strategies(self, strategy: Strategy, node: int, hands: str) -> dict[str, Any]:
+    def strategies(self, strategy: Strategy, node: int, hands: str) -> Row:
         """One row per infoset; `hands` means nothing here."""
         import numpy as np
 
         from subgame.papers.coin_toss import action_values
 
-        rows: list[dict[str, Any]] = []
+        rows: list[Row] = []
         for p, side in enumerate(self.tree.players):
             here = np.flatnonzero(side.node == node).tolist()
             worth = action_values(self.tree, strategy, p) if here else {}
@@ -138,7 +144,7 @@ def infoset_row(
     probabilities: Mapping[str, float],
     values: Mapping[str, float],
     tolerance: float = 1e-9,
-) -> dict[str, object]:
+) -> Row:
     """An infoset as the page shows it; values that are not known (nan) become None."""
     known = [value for value in values.values() if value == value]
     best = max(known, default=0.0) - tolerance
@@ -157,7 +163,7 @@ def infoset_row(
     }
 
 
-def figures(tree: PublicTree, strategy: Strategy) -> dict[str, Any]:
+def figures(tree: PublicTree, strategy: Strategy) -> Row:
     """The exploitability and the value of a strategy."""
     from subgame.solve.evaluate import expected_value, exploitability
 

@@ -69,15 +69,15 @@ class Witness(Agent):
         if policy is not None and self.reached is not None:
             self._ask(self.reached, legal)
         action = self.inner.act(infoset, legal)
-        told: dict[str, Any] = {
+        step: dict[str, Any] = {
             "infoset": infoset,
             "action": action,
             "policy": _row(policy),
             "why": self.inner.explain(),
         }
         if self.asked and self.reached is not None and hasattr(self.reached, "betting"):
-            told["range"] = _range(cast("ReachedRanges", self.reached), self.seat, self.asked)
-        self.told.append(told)
+            step["range"] = _range(cast("ReachedRanges", self.reached), self.seat, self.asked)
+        self.told.append(step)
         return action
 
     def _ask(self, here: Reached, legal: Sequence[str]) -> None:
@@ -112,16 +112,16 @@ def _range(
     }
     actions = [
         {
-            "id": each,
-            "name": action_name(here.betting, each),
-            "kind": action_kind(here.betting, each),
+            "id": action,
+            "name": action_name(here.betting, action),
+            "kind": action_kind(here.betting, action),
         }
-        for each in asked
+        for action in asked
     ]
     return {"actions": actions, "classes": shown}
 
 
-def _row(policy: Policy | None) -> list[list[Any]] | None:
+def _row(policy: Policy | None) -> list[list[object]] | None:
     if policy is None:
         return None
     pairs = zip(policy.actions, policy.probabilities[0].tolist(), strict=True)

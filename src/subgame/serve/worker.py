@@ -18,7 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from subgame.errors import SubgameError
 
@@ -43,6 +43,36 @@ SLACK = 1.5 * 2**30
 CANCELLED, WRONG = 130, 2
 ROWS = 3_000
 """Root infosets of a refinement that are shown."""
+
+
+class Task(TypedDict, total=False):
+    """What ``task.json`` contains; which keys there are depends on the kind of job."""
+
+    kind: str
+    memory_limit: str
+    spot: dict[str, Any]
+    storage: Literal["float32", "int16"]
+    schedule: str
+    target: float | None
+    iterations: int | None
+    seconds: float | None
+    of: str  # the job whose solution is used
+    locks: list[str]
+    game: str
+    technique: str
+    at: str
+    flops: str
+
+
+class Checkpoints(TypedDict, total=False):
+    """Options of `solve`."""
+
+    checkpoint: Path
+    resume: Path
+
+
+Report = dict[str, object]
+"""What ``result.json`` contains."""
 
 
 def tell(**message: object) -> None:
@@ -90,10 +120,10 @@ def run(data: Path, job: str) -> None:
     from subgame.tree.one_writer import OnlyWriter
 
     folder = data / "jobs" / job
-    task = json.loads((folder / TASK).read_text())
+    task: Task = json.loads((folder / TASK).read_text())
     limit_memory(parse_bytes(task["memory_limit"]))
-    logger, told = logging.getLogger("subgame"), _Told()
-    logger.addHandler(told)
+    logger, handler = logging.getLogger("subgame"), _Told()
+    logger.addHandler(handler)
     # The worker of a server that was killed may still be writing its checkpoint.
     with OnlyWriter.waiting(folder / TASK, lambda error: tell(phase=f"Waiting: {error}")):
         for unfinished in folder.glob(".*.part*"):  # of a worker that was killed
@@ -101,7 +131,7 @@ def run(data: Path, job: str) -> None:
         try:
             result = KINDS[task["kind"]](data, folder, task)
         finally:
-            logger.removeHandler(told)
+            logger.removeHandler(handler)
         write_json(folder / RESULT, result)
     tell(done=True)
 
@@ -115,7 +145,7 @@ def write_json(path: Path, value: object) -> None:
 
 
 # Kinds of jobs -------------------------------------------------------------------------------
-def endgame(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
+def endgame(data: Path, folder: Path, task: Task) -> Report:
     """Solve a spot of hold'em."""
     from subgame.serve.spots import Spot, compiled
 
@@ -124,7 +154,7 @@ def endgame(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
     return _solve_spot(folder, tree, task)
 
 
-def lock(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
+def lock(data: Path, folder: Path, task: Task) -> Report:
     """Solve a finished spot again while some hands play fixed frequencies."""
     from subgame.spots.endgame import tree_of
     from subgame.spots.locks import Lock, locked_spot
@@ -135,7 +165,7 @@ def lock(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
     return _solve_spot(folder, locked_spot(spot, locks, task["memory_limit"]), task)
 
 
-def _solve_spot(folder: Path, tree: RangeTree, task: dict[str, Any]) -> dict[str, Any]:
+def _solve_spot(folder: Path, tree: RangeTree, task: Task) -> Report:
     from subgame import solve
     from subgame.spots.endgame import Endgame, memory_needed
 
@@ -144,7 +174,7 @@ def _solve_spot(folder: Path, tree: RangeTree, task: dict[str, Any]) -> dict[str
     tell(phase="Loading the kernels", quote={"nodes": tree.num_nodes, "memory": needed})
     pot = float(tree.holdem.start().pot)
     percent = task.get("target")
-    kept = _checkpoints(folder) if task["storage"] == "float32" else {}
+    kept: Checkpoints = _checkpoints(folder) if task["storage"] == "float32" else {}
     result = solve(
         tree,
         task["schedule"],
@@ -156,9 +186,9 @@ def _solve_spot(folder: Path, tree: RangeTree, task: dict[str, Any]) -> dict[str
         **kept,
     )
     tell(phase="Computing EV and equity")
-    found = replace(Endgame.of(result.strategy), exploitability=result.exploitability)
-    found.save(folder / STRATEGY)
-    return _spot_result(found) | _solved(result)
+    solved = replace(Endgame.of(result.strategy), exploitability=result.exploitability)
+    solved.save(folder / STRATEGY)
+    return _spot_result(solved) | _solved(result)
 
 
 def _spot_result(solved: Endgame) -> dict[str, object]:
@@ -182,7 +212,7 @@ def _spot_result(solved: Endgame) -> dict[str, object]:
     }
 
 
-def game(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
+def game(data: Path, folder: Path, task: Task) -> Report:
     """Solve a game of the catalogue, or an uploaded one."""
     from subgame import solve, solve_lp
     from subgame.serve.public_trees import load_game
@@ -191,12 +221,18 @@ def game(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
     rules = load_game(data, task["game"])
     tree = _compile(rules, task)
     tell(phase="Loading the kernels", quote={"nodes": tree.num_nodes, "memory": tree.nbytes})
-    limits = {key: task.get(key) for key in ("target", "iterations", "seconds")}
     if task["schedule"] == "lp":
         result = solve_lp(tree)
     else:
-        how: dict[str, Any] = {**limits, **_checkpoints(folder)}
-        result = solve(tree, task["schedule"], progress=Reporter(), **how)
+        result = solve(
+            tree,
+            task["schedule"],
+            target=task.get("target"),
+            iterations=task.get("iterations"),
+            seconds=task.get("seconds"),
+            progress=Reporter(),
+            **_checkpoints(folder),
+        )
     result.strategy.save(folder / STRATEGY)
     return {
         **_solved(result),
@@ -208,7 +244,7 @@ def game(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def refine(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
+def refine(data: Path, folder: Path, task: Task) -> Report:
     """Improve a finished job's strategy by solving its subgames again."""
     from subgame import refine
     from subgame.spots.endgame import Endgame
@@ -220,7 +256,7 @@ def refine(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
     def progress(done: int, total: int) -> None:
         tell(phase=f"Refining with {task['technique']}", step=[done, 0.0, done / max(total, 1)])
 
-    found = refine(
+    refined = refine(
         strategy.tree,
         strategy,
         at=at,
@@ -230,23 +266,23 @@ def refine(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
         seconds=task.get("seconds"),
         progress=progress,
     )
-    if not found.parts:
+    if not refined.parts:
         raise SubgameError("No player has a decision in these subgames, so nothing is refined.")
-    told = _refined(found)
+    figures = _refined(refined)
     if of["kind"] == "game":
-        found.strategy.save(folder / STRATEGY)
-        return {**told, "game": of["game"], "exploitability": found.after.mean}
+        refined.strategy.save(folder / STRATEGY)
+        return {**figures, "game": of["game"], "exploitability": refined.after.mean}
     tell(phase="Computing EV and equity")
     noted = replace(
-        found.strategy,
-        notes={"refined": found.technique.name, "schedule": found.schedule},
+        refined.strategy,
+        notes={"refined": refined.technique.name, "schedule": refined.schedule},
     )
-    solved = replace(Endgame.of(noted), exploitability=found.after)
+    solved = replace(Endgame.of(noted), exploitability=refined.after)
     solved.save(folder / STRATEGY)
-    return {**_spot_result(solved), **told}
+    return {**_spot_result(solved), **figures}
 
 
-def report(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
+def report(data: Path, folder: Path, task: Task) -> Report:
     """Solve a spot on many flops; a row is written as soon as a flop is solved."""
     from subgame.serve.spots import Spot, chosen_flops, compiled
     from subgame.spots.endgame import memory_needed
@@ -267,7 +303,9 @@ def report(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
         tell(phase=f"{done:,} of {total:,} flops", step=step)
 
     try:
-        flop_report(flops, spot.on, target=task["target"], log=log, progress=progress)
+        target = task["target"]
+        assert target is not None
+        flop_report(flops, spot.on, target=target, log=log, progress=progress)
     except KeyboardInterrupt:
         stopped = "interrupted"
     rows = logged(log)
@@ -283,17 +321,17 @@ def report(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def load(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
+def load(data: Path, folder: Path, task: Task) -> Report:
     """Look into a solution that was uploaded; all of it is read only if its values are missing."""
+    from subgame.refine.ranges.compact_spots import open_spot
     from subgame.solve.evaluate import exploitability
-    from subgame.spots.endgame import Endgame
     from subgame.tree.strategy import Strategy
 
     tell(phase="Reading the solution")
     upload = folder / "upload"
     if not upload.exists():  # a worker was killed after it had moved the file
         upload = folder / STRATEGY
-    solved = Endgame.open(upload, memory_limit=task["memory_limit"])
+    solved = open_spot(upload, memory_limit=task["memory_limit"])
     if solved.exploitability is None:
         whole = Strategy.from_weights(solved.tree, solved.strategy.probs)
         gap = exploitability(solved.tree, whole)
@@ -305,7 +343,7 @@ def load(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
     return _spot_result(solved)
 
 
-KINDS: dict[str, Callable[[Path, Path, dict[str, Any]], dict[str, Any]]] = {
+KINDS: dict[str, Callable[[Path, Path, Task], Report]] = {
     "endgame": endgame,
     "lock": lock,
     "game": game,
@@ -316,14 +354,14 @@ KINDS: dict[str, Callable[[Path, Path, dict[str, Any]], dict[str, Any]]] = {
 
 
 # What they share -----------------------------------------------------------------------------
-def read_strategy(data: Path, job: str, task: dict[str, Any]) -> tuple[Strategy, dict[str, Any]]:
+def read_strategy(data: Path, job: str, task: Task) -> tuple[Strategy, Task]:
     """The strategy of a finished job over its tree, and the task that it came from."""
     from subgame.serve.public_trees import load_game
     from subgame.spots.endgame import load
     from subgame.tree.strategy import Strategy
 
     folder = data / "jobs" / job
-    of = json.loads((folder / TASK).read_text())
+    of: Task = json.loads((folder / TASK).read_text())
     while of["kind"] == "refine":
         of = json.loads((data / "jobs" / of["of"] / TASK).read_text())
     if of["kind"] == "game":
@@ -332,7 +370,7 @@ def read_strategy(data: Path, job: str, task: dict[str, Any]) -> tuple[Strategy,
     return load(folder / STRATEGY, memory_limit=task["memory_limit"]), of
 
 
-def _compile(rules: Game, task: dict[str, Any]) -> PublicTree:
+def _compile(rules: Game, task: Task) -> PublicTree:
     from subgame import compile
 
     return compile(
@@ -343,10 +381,10 @@ def _compile(rules: Game, task: dict[str, Any]) -> PublicTree:
     )
 
 
-def _checkpoints(folder: Path) -> dict[str, Any]:
+def _checkpoints(folder: Path) -> Checkpoints:
     """Where a solve writes its checkpoints, and the one that it continues from."""
     kept = folder / CHECKPOINT
-    return {"checkpoint": kept, **({"resume": kept} if kept.exists() else {})}
+    return {"checkpoint": kept, "resume": kept} if kept.exists() else {"checkpoint": kept}
 
 
 def _refuse(needed: int, most: str) -> None:
@@ -375,21 +413,21 @@ def _noted(strategy: Strategy) -> dict[str, object]:
     }
 
 
-def _refined(found: Refinement) -> dict[str, object]:
+def _refined(result: Refinement) -> dict[str, object]:
     from subgame.refine.report import kept_text
 
-    rows = found.rows()
+    rows = result.rows()
     return {
-        "technique": found.technique.name,
-        "schedule": found.schedule,
-        "promise": found.technique.promise,
-        "before": found.before.mean,
-        "after": found.after.mean,
-        "margin": found.margin,
-        "bound": found.bound,
-        "kept": kept_text(found),
-        "seconds": found.seconds,
-        "iterations": max(part.iterations for part in found.parts),
+        "technique": result.technique.name,
+        "schedule": result.schedule,
+        "promise": result.technique.promise,
+        "before": result.before.mean,
+        "after": result.after.mean,
+        "margin": result.margin,
+        "bound": result.bound,
+        "kept": kept_text(result),
+        "seconds": result.seconds,
+        "iterations": max(part.iterations for part in result.parts),
         "rows": rows[:ROWS],
         "rows_in_all": len(rows),
     }
@@ -397,9 +435,6 @@ def _refined(found: Refinement) -> dict[str, object]:
 
 def main() -> int:
     """Run the job that the command line names; the exit code says how it went."""
-    signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # a server in the background ignores it
     try:
         run(Path(sys.argv[1]), sys.argv[2])
     except KeyboardInterrupt:
@@ -414,4 +449,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # where the server ignores it
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # the server started us without it
     sys.exit(main())

@@ -95,14 +95,14 @@ def bars(names: Sequence[str], values: Sequence[float], label: str) -> str:
     low, high = min(0.0, *values), max(0.0, *values)
     span = (high - low) or 1.0
     floor = height - (78 if few else 24)
-    each = (WIDTH - LEFT - RIGHT) / len(values)
+    step = (WIDTH - LEFT - RIGHT) / len(values)
     zero = TOP + high / span * (floor - TOP)
     parts = [word(LEFT - 6, TOP + 8, number(high), "end")] if high > 0 else []
     parts += [word(LEFT - 6, floor, number(low), "end")] if low < 0 else []
     for k, value in enumerate(values):
         top = TOP + (high - max(value, 0.0)) / span * (floor - TOP)
         tall = abs(value) / span * (floor - TOP)
-        x, wide = LEFT + k * each, max(each * 0.8, 0.5)
+        x, wide = LEFT + k * step, max(step * 0.8, 0.5)
         colour = BLUE if value >= -1e-9 else RED
         parts.append(
             f"<rect x='{x:.1f}' y='{top:.1f}' width='{wide:.1f}' height='{max(tall, 0.5):.1f}' "

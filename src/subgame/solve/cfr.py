@@ -13,6 +13,9 @@ from subgame.tree.parts import both
 from subgame.tree.sequence.tree import SequenceTree
 
 Floats = NDArray[np.float64]
+SLIGHT = 1e-6
+"""Of regrets in proportion to a first strategy: infosets that are never reached go on playing it,
+all others forget it."""
 
 
 class Learner(Protocol):
@@ -69,11 +72,19 @@ class Cfr:
                 "without a gadget and the CPU; take pcfr+."
             )
         mine, yours = (
-            engine.roots(p) if given is None else engine.array(given)
-            for p, given in enumerate(reach)
+            engine.roots(p) if entered is None else engine.array(entered)
+            for p, entered in enumerate(reach)
         )
         self.reach: Both = (mine, yours)
         self.released = False
+
+    def start_from(self, sigma: Both) -> None:
+        """Have the first iteration play a strategy: its average is then that strategy.
+
+        `sigma` are probabilities as the engine stores them.
+        """
+        for numbers, probabilities in zip(self.pair, sigma, strict=True):
+            numbers.regret[...] = SLIGHT * probabilities
 
     def advance(self, discounts: Floats, begin: int, check: Floats | None = None) -> None:
         """Run ``len(discounts) - 1`` iterations, the first of which is number `begin`.

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.arrays import as_numpy, normalise
-from subgame.engines.contract import Engine, Mode, Regrets, Response
+from subgame.engines.contract import Engine, Mode, Numbers, Regrets, Response
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief
 from subgame.show.frames import data_frame
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Floats = NDArray[np.float64]
 
@@ -86,7 +89,7 @@ class BestResponse:
     values: dict[str, InfosetValue]
     """The counterfactual best-response value (CBV) at every infoset of `player`."""
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> DataFrame:
         """The values as a pandas data frame: infoset, counterfactual, reach and normalised."""
         rows = ({"infoset": name, **value._asdict()} for name, value in self.values.items())
         return data_frame(rows, ["infoset", *InfosetValue._fields])
@@ -115,7 +118,7 @@ def exploitability(
     return exploitability_of(engine(tree, device=device), _own(tree, strategy).probs)
 
 
-def exploitability_of(run: Engine, probs: tuple[Any, Any]) -> Exploitability:
+def exploitability_of(run: Engine, probs: tuple[Numbers, Numbers]) -> Exploitability:
     """The exploitability of a strategy as an engine stores it."""
     wins = run.responses(probs)
     if run.tree.zero_sum:
@@ -136,14 +139,14 @@ def expected_value(
     return value_of(engine(tree, device=device), (sigma0, sigma1))
 
 
-def value_of(run: Engine, probs: tuple[Any, Any], p: int = 0) -> float:
+def value_of(run: Engine, probs: tuple[Numbers, Numbers], p: int = 0) -> float:
     """What player `p` wins on average with a strategy as an engine stores it."""
     return total(run, p, run.values(p, probs[p], run.plan(1 - p, probs[1 - p])))
 
 
-def total(run: Engine, p: int, found: Response) -> float:
+def total(run: Engine, p: int, response: Response) -> float:
     """Player `p`'s value of the whole tree: the sum of root values times reach at the roots."""
-    return float((found.roots * as_numpy(run.roots(p))).sum())
+    return float((response.roots * as_numpy(run.roots(p))).sum())
 
 
 class HeadToHead(NamedTuple):

@@ -131,8 +131,8 @@ def _whole(value: object) -> bool:
 
 def _above_0(name: str, limit: float | None) -> None:
     if limit is not None and not (_number(limit) and 0 < limit < math.inf):
-        given = f"{limit:g}" if _number(limit) else limit
-        raise ArgumentError(name, f"must be a number above 0, not {given}.")
+        shown = f"{limit:g}" if _number(limit) else limit
+        raise ArgumentError(name, f"must be a number above 0, not {shown}.")
 
 
 def _number(value: object) -> bool:

@@ -68,7 +68,7 @@ def with_options(known: Any, made: Any = None, **defaults: object) -> Callable[[
     return shown
 
 
-def check_options(verb: Callable[..., Any], given: Mapping[str, object]) -> None:
+def check_options(verb: Callable[..., Any], options: Mapping[str, object]) -> None:
     """Refuse options that a verb does not have.
 
     >>> import subgame as sg
@@ -79,16 +79,16 @@ def check_options(verb: Callable[..., Any], given: Mapping[str, object]) -> None
     'iterations'? Known: check_every, checkpoint, ...
     """
     known = _parameters(verb)
-    for name in given:
+    for name in options:
         if name not in known:
             raise did_you_mean(f"option of {verb.__name__}", name, known)
 
 
-def made_of(kind: type[T], given: Mapping[str, object]) -> T:
+def made_of(kind: type[T], options: Mapping[str, object]) -> T:
     """A dataclass of those options that it has."""
     made: Any = kind  # mypy takes type[T] for something without a hash
     names = _parameters(made)
-    return kind(**{name: value for name, value in given.items() if name in names})
+    return kind(**{name: value for name, value in options.items() if name in names})
 
 
 @lru_cache

@@ -14,6 +14,7 @@ from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from pandas import DataFrame
 
     from subgame.solve.exact import Certificate
 
@@ -98,7 +99,7 @@ class Result:
         ax.legend()
         return ax
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> DataFrame:
         """The curve as a pandas data frame: iteration, seconds and exploitability."""
         return data_frame((point._asdict() for point in self.curve), Point._fields)
 

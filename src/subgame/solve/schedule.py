@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -165,9 +166,9 @@ class Schedule:
 
     @property
     def _last(self) -> tuple[float, float, float]:
-        given = (self.last_alpha, self.last_beta, self.last_gamma)
+        final = (self.last_alpha, self.last_beta, self.last_gamma)
         one, two, three = (
-            here if last is None else last for here, last in zip(self._first, given, strict=True)
+            here if last is None else last for here, last in zip(self._first, final, strict=True)
         )
         return one, two, three
 
@@ -203,8 +204,13 @@ def _plain(value: object) -> str:
     return short if not isinstance(value, float) or float(short) == value else repr(value)
 
 
-def _make(base: Schedule, /, average: str | None = None, **options: Any) -> Schedule:
+Option = float | str | None
+"""The value of a field of a `Schedule`."""
+
+
+def _make(base: Schedule, /, **options: Any) -> Schedule:
     """A schedule with an `average` of `AVERAGES` or "exponential", and other fields."""
+    average = options.pop("average", None)
     if average == "exponential":
         options = {"decay": 0.01, **options}
     elif average is not None:
@@ -218,7 +224,7 @@ def _make(base: Schedule, /, average: str | None = None, **options: Any) -> Sche
     return replace(base, **options)
 
 
-def CFR(**options: Any) -> Schedule:
+def CFR(**options: Option) -> Schedule:
     """Vanilla CFR (Zinkevich et al. 2007): simultaneous updates, uniform average.
 
     >>> CFR().discounts(5, 1).tolist(), CFR().alternating
@@ -227,7 +233,7 @@ def CFR(**options: Any) -> Schedule:
     return _make(Schedule("cfr", alternating=False), **options)
 
 
-def CFRPlus(**options: Any) -> Schedule:
+def CFRPlus(**options: Option) -> Schedule:
     """CFR+ (Tammelin 2014): negative regrets set to 0, alternating updates, linear average.
 
     >>> str(CFRPlus(average="quadratic"))
@@ -250,7 +256,7 @@ def modicum(iterations: int) -> Schedule:
     return CFRPlus(alpha=0.5, discounted=30.0, skipped=float(iterations // 2))
 
 
-def LCFR(**options: Any) -> Schedule:
+def LCFR(**options: Option) -> Schedule:
     """Linear CFR (Brown & Sandholm 2019): iteration t has weight t in regrets and average.
 
     >>> LCFR().discounts(5, 1).tolist()
@@ -259,7 +265,7 @@ def LCFR(**options: Any) -> Schedule:
     return _make(Schedule("lcfr", alpha=1.0, beta=1.0, gamma=1.0), **options)
 
 
-def DCFR(alpha: float = 1.5, beta: float = 0.0, gamma: float = 2.0, **options: Any) -> Schedule:
+def DCFR(alpha: float = 1.5, beta: float = 0.0, gamma: float = 2.0, **options: Option) -> Schedule:
     """Discounted CFR (Brown & Sandholm 2019) with the recommended 1.5, 0, 2.
 
     >>> str(DCFR(alpha=2)), DCFR().gamma
@@ -268,7 +274,7 @@ def DCFR(alpha: float = 1.5, beta: float = 0.0, gamma: float = 2.0, **options: A
     return _make(Schedule("dcfr", alpha=alpha, beta=beta, gamma=gamma), **options)
 
 
-def HSDCFR(**options: Any) -> Schedule:
+def HSDCFR(**options: Option) -> Schedule:
     """Discounted CFR whose discounts fade (after Zhang, McAleer & Sandholm 2024).
 
     It discounts early regrets more than `DCFR` and late regrets less. The numbers are
@@ -284,7 +290,7 @@ def HSDCFR(**options: Any) -> Schedule:
     return _make(base, **options)
 
 
-def PCFRPlus(**options: Any) -> Schedule:
+def PCFRPlus(**options: Option) -> Schedule:
     """Predictive CFR+ (Farina, Kroer, Sandholm 2021): quadratic average.
 
     >>> PCFRPlus().predictive, PCFRPlus().gamma
@@ -293,7 +299,7 @@ def PCFRPlus(**options: Any) -> Schedule:
     return _make(Schedule("pcfr+", beta=-INF, gamma=2.0, predictive=True), **options)
 
 
-def PDCFRPlus(alpha: float = 2.3, gamma: float = 5.0, **options: Any) -> Schedule:
+def PDCFRPlus(alpha: float = 2.3, gamma: float = 5.0, **options: Option) -> Schedule:
     """Predictive discounted CFR+ (Xu et al. 2024) with the recommended 2.3 and 5.
 
     >>> str(PDCFRPlus()), PDCFRPlus().alpha
@@ -303,7 +309,7 @@ def PDCFRPlus(alpha: float = 2.3, gamma: float = 5.0, **options: Any) -> Schedul
     return _make(base, **options)
 
 
-def SAPCFRPlus(prediction: float = 1 / 3, **options: Any) -> Schedule:
+def SAPCFRPlus(prediction: float = 1 / 3, **options: Option) -> Schedule:
     """Simple asymmetric predictive CFR+ (Meng et al. 2025): a third of the prediction of PCFR+.
 
     The paper's step is 1 / (1 + alpha) with alpha = 2. It is for sequence trees on the CPU.
@@ -315,7 +321,7 @@ def SAPCFRPlus(prediction: float = 1 / 3, **options: Any) -> Schedule:
     return _make(base, **options)
 
 
-def CFRBR(responder: int = 1, **options: Any) -> Schedule:
+def CFRBR(responder: int = 1, **options: Option) -> Schedule:
     """CFR-BR (Johanson et al. 2012): CFR+ for one player against a best response each iteration.
 
     Only the strategy of the learning player is useful. It converges to the least exploitable
@@ -329,7 +335,7 @@ def CFRBR(responder: int = 1, **options: Any) -> Schedule:
     return _make(Schedule("cfr-br", beta=-INF, gamma=1.0, responder=responder), **options)
 
 
-def MCCFR(sampling: Sampling = "external", **options: Any) -> Schedule:
+def MCCFR(sampling: Sampling = "external", **options: Option) -> Schedule:
     """Monte Carlo CFR (Lanctot et al. 2009; "public": Johanson et al. 2012).
 
     >>> MCCFR().sampling, str(MCCFR("public"))
@@ -338,7 +344,7 @@ def MCCFR(sampling: Sampling = "external", **options: Any) -> Schedule:
     return _make(Schedule("mccfr", sampling=sampling), **options)
 
 
-NAMED = {
+NAMED: dict[str, Callable[..., Schedule]] = {
     "cfr": CFR,
     "cfr+": CFRPlus,
     "lcfr": LCFR,

@@ -33,7 +33,7 @@ from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
-    from subgame.engines.contract import Engine
+    from subgame.engines.contract import Engine, Numbers
     from subgame.solve.cfr import Learner
 
 Floats = NDArray[np.float64]
@@ -165,7 +165,7 @@ class Run:
         learner: Callable[[Engine], Learner | None] | None = None,
         reach: tuple[Floats | None, Floats | None] = (None, None),
         on: Engine | None = None,
-        finish: Callable[[tuple[Any, Any]], Strategy] | None = None,
+        finish: Callable[[tuple[Numbers, Numbers]], Strategy] | None = None,
     ) -> None:
         """`learner` makes a gadget for the engine; `reach` is as in `Cfr`.
 
@@ -212,7 +212,7 @@ class Run:
             self.doubt = CERTAIN * (pot + float(sum(spot.holdem.rules.stacks)))
             self.least = max(self.engine.resolution, schedule.tremble) * pot
         self.random = np.array([seed], dtype=np.uint64)  # the sampler's whole state
-        self.own = all(each is None for each in reach)
+        self.own = all(entered is None for entered in reach)
         """Whether the reach at the roots is the tree's own."""
         self.about: dict[str, str] = {}
         """What a checkpoint says besides: the parameters of the game."""
@@ -232,7 +232,7 @@ class Run:
         """Whether the result is the last iterate, because the schedule keeps no average."""
         return math.isinf(self.schedule.gamma) and not self.schedule.decay
 
-    def played(self) -> tuple[Any, Any]:
+    def played(self) -> tuple[Numbers, Numbers]:
         """The average strategy or the last iterate, as the engine stores probabilities."""
         run, pair = self.engine, self.cfr.pair
         if self._last:
@@ -247,13 +247,13 @@ class Run:
         least = np.float32(self.schedule.tremble)
         return self.engine.behaviour(p, np.maximum(np.asarray(sigma) - least, 0))
 
-    def _weights(self) -> tuple[Any, Any]:
+    def _weights(self) -> tuple[Numbers, Numbers]:
         """The same for `evaluate` alone, which needs no probabilities."""
         if self._last or self.schedule.tremble:
             return self.played()
         return both(lambda p: self.engine.weights(p, self.cfr.pair[p].average))
 
-    def strategy(self, played: tuple[Any, Any] | None = None) -> Strategy:
+    def strategy(self, played: tuple[Numbers, Numbers] | None = None) -> Strategy:
         """The probabilities `played` as a `Strategy`."""
         if self.finish is not None:
             return self.finish(played or self.played())
@@ -270,13 +270,13 @@ class Run:
         if not self._last:
             self.cfr.release()
 
-    def evaluated(self, played: tuple[Any, Any]) -> Exploitability:
+    def evaluated(self, played: tuple[Numbers, Numbers]) -> Exploitability:
         """The exploitability of the averages; with locks, of what is `played`."""
         if self.measured is not None and self.measured[0] == self.iteration:
             return self.measured[1]
         return self.evaluate(played if self.tree.has_locks else self._weights())
 
-    def evaluate(self, played: tuple[Any, Any]) -> Exploitability:
+    def evaluate(self, played: tuple[Numbers, Numbers]) -> Exploitability:
         """The exploitability of the probabilities `played`, in the game that is solved."""
         return exploitability_of(self.engine, played)
 
@@ -296,20 +296,20 @@ class Run:
         """A check in float32, if it is certain that the target is not reached yet; else None."""
         if check is None or target is None:
             return None
-        found = Exploitability((float(check[1]), float(check[0])))
-        return found if found > target + self.doubt else None
+        gap = Exploitability((float(check[1]), float(check[0])))
+        return gap if gap > target + self.doubt else None
 
-    def measure(self, found: Exploitability | None = None) -> Exploitability:
-        """Add a point to the curve: what was `found`, or what is measured now."""
-        if found is None:
-            found = self.evaluate(self._weights())
-            self.measured = None if self.tree.has_locks else (self.iteration, found)
+    def measure(self, gap: Exploitability | None = None) -> Exploitability:
+        """Add a point to the curve: `gap`, or what is measured now."""
+        if gap is None:
+            gap = self.evaluate(self._weights())
+            self.measured = None if self.tree.has_locks else (self.iteration, gap)
         before = min((point.exploitability for point in self.curve), default=np.inf)
-        if found < min(before, LEVEL * self.least):
+        if gap < min(before, LEVEL * self.least):
             self.best = None  # frees it first
             self.best = self.strategy()
-        self.curve.append(Point(self.iteration, self.seconds, float(found)))
-        return found
+        self.curve.append(Point(self.iteration, self.seconds, float(gap)))
+        return gap
 
     def stalled(self) -> bool:
         """Whether exploitability has levelled off: no better by a tenth in half of the iterations.
@@ -338,7 +338,7 @@ class Run:
             "curve": json.dumps(self.curve),
         }
 
-    def _kept(self) -> dict[str, Any]:
+    def _kept(self) -> dict[str, Numbers]:
         """Regrets, averages and predictions by the names that a checkpoint gives them."""
         return {
             f"{name}{p}": part
@@ -378,8 +378,8 @@ class Run:
             )
         kept = self._kept()
         for name, into in kept.items():
-            found = tensors.get(name, np.zeros(0))
-            if found.shape != into.shape or not np.all(np.isfinite(found)):
+            stored = tensors.get(name, np.zeros(0))
+            if stored.shape != into.shape or not np.all(np.isfinite(stored)):
                 raise SubgameError(f"{path} is a damaged checkpoint.")
         for name, into in kept.items():
             into[:] = tensors[name]
@@ -445,16 +445,17 @@ def drive(
     progress: Progress | None = None,
     *,
     measured: bool = True,
+    now: Callable[[], float] = time.perf_counter,
 ) -> str:
     """Run in short slices until a limit is reached; returns which one."""
     run.advance(0)
     if measured and (stop.seconds is not None or stop.target is None or not run.can_check):
         run.evaluate(run._weights())  # loads the kernels before the clock starts
-    began, saved = time.perf_counter() - run.seconds, time.perf_counter()
+    began, saved = now() - run.seconds, now()
     pace, first = 1, run.curve[0].exploitability if run.curve else 0.0
     if stop.seconds is None:
-        each = QUICK * sum(side.num_sequences for side in run.tree.players)
-        pace = max(1, min(FIRST, int(SLICE / each)))
+        seconds = QUICK * sum(side.num_sequences for side in run.tree.players)
+        pace = max(1, min(FIRST, int(SLICE / seconds)))
     stopped = "target" if stop.reached(run.curve) else ""  # a resumed run may have reached it
     with _asked_to_stop() as asked:
         while not stopped:
@@ -462,15 +463,15 @@ def drive(
             if stop.iterations is not None:
                 count = max(0, min(count, int(stop.iterations) - run.iteration))
             check = run.place_for_check(stop, count) if measured else None
-            before = time.perf_counter()
+            before = now()
             run.advance(count, check)
-            now = time.perf_counter()
-            run.seconds = now - began
-            each = max(now - before, 1e-9) / max(count, 1)
-            few = min(FEWEST, int(LONGEST / each))
-            pace = max(1, min(4 * pace, max(few, int(SLICE / each))))
+            after = now()
+            run.seconds = after - began
+            seconds = max(after - before, 1e-9) / max(count, 1)
+            few = min(FEWEST, int(LONGEST / seconds))
+            pace = max(1, min(4 * pace, max(few, int(SLICE / seconds))))
             if stop.seconds is not None:
-                pace = max(1, min(pace, int((stop.seconds - run.seconds) / each)))
+                pace = max(1, min(pace, int((stop.seconds - run.seconds) / seconds)))
             due = stop.next_check(run.iteration - 1, run.curve) == run.iteration
             checked = measured and count and due
             if checked:
@@ -489,9 +490,9 @@ def drive(
             if progress is not None:
                 last = run.curve[-1].exploitability if run.curve else float("nan")
                 progress(Step(run.iteration, run.seconds, last, stop.share(run, first)))
-            if checkpoint is not None and (stopped or now - saved > SAVE_EVERY):
+            if checkpoint is not None and (stopped or after - saved > SAVE_EVERY):
                 _save(run, checkpoint, last=bool(stopped))
-                saved = time.perf_counter()
+                saved = now()
     if measured and (not run.curve or run.curve[-1].iteration != run.iteration):
         run.measure()  # after the checkpoint, which must not contain this extra point
     return stopped

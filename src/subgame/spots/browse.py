@@ -102,7 +102,7 @@ class Explorer:
             taken = self.probs(board, state)[:, self.game.actions(state).index(action)]
             reach[state.player] = reach[state.player] * taken
         free = deck.compatible(walk.board)
-        return [each * free for each in reach]
+        return [weights * free for weights in reach]
 
     # Values ----------------------------------------------------------------------------------
     def part(self, u: int) -> tuple[Below, NumbaRangeEngine]:
@@ -117,34 +117,43 @@ class Explorer:
     def values(self, walk: Walk, reach: list[Floats]) -> tuple[Floats, Pair]:
         """[hand, action] of the acting player and [hand] of both players: EV at a decision."""
         state, (u, hands), deck = walk.betting, self.spot(walk.board), self.game.deck
-        below, run = self.part(u)
-        street, p = below.tree.streets[0], state.player
-        j = self.numbers[p][state.history][1]
-        root = _root_of(street.roots, state)
-        above = Walk(
-            tuple(s for s in walk.steps if s.betting.street < street.index), walk.board, state
+        street, held, p = (
+            self.tree.streets[self.tree.units[u].street],
+            self.tree.units[u].hands,
+            state.player,
         )
-        entered = self.reach(above)
+        j = self.numbers[p][state.history][1]
         values = list[Floats]()
         for q in (0, 1):
-            given = np.zeros((len(street.roots), len(below.tree.players[1 - q].slots)))
-            stored = np.zeros(deck.num_hands)
-            stored[hands] = entered[1 - q]
-            given[root] = stored[below.tree.units[0].hands[1 - q]]
-            sigma = [below.numbers(k, self.strategy.probs[k]) for k in (q, 1 - q)]
-            rows = run.first_street(q, sigma[0], run.plan(1 - q, sigma[1], given))
+            rows = self.rows(walk, q)
             first = street.first[p][j]
             chosen = slice(first, first + len(street.actions[p][j]))
-            row = rows[chosen if q == p else [street.at[p][j][q]]] * below.tree.deals
+            row = rows[chosen if q == p else [street.at[p][j][q]]] * self.tree.deals
             every = np.full((deck.num_hands, len(row)), np.nan)
-            every[below.tree.units[0].hands[q]] = row.T
+            every[held[q]] = row.T
             against = possible(deck, reach[1 - q])
             with np.errstate(divide="ignore", invalid="ignore"):
-                each = every[hands] / np.where(against > 0, against, np.nan)[:, None]
-            values.append(each + float(state.staked[q] + state.bets[q]))
+                per_hand = every[hands] / np.where(against > 0, against, np.nan)[:, None]
+            values.append(per_hand + float(state.staked[q] + state.bets[q]))
         mixed = (values[p] * self.probs(walk.board, state)).sum(1)
         other = values[1 - p][:, 0]
         return values[p], (mixed, other) if p == 0 else (other, mixed)
+
+    def rows(self, walk: Walk, q: int) -> Floats:
+        """[row, hand] player `q`'s counterfactual values on the street where a line leads.
+
+        Only the rows below the root of the line are computed.
+        """
+        (u, hands), steps = self.spot(walk.board), walk.steps
+        below, run = self.part(u)
+        street = below.tree.streets[0]
+        above = tuple(step for step in steps if step.betting.street < street.index)
+        entered = np.zeros(self.game.deck.num_hands)
+        entered[hands] = self.reach(Walk(above, walk.board, walk.betting))[1 - q]
+        opponent = np.zeros((len(street.roots), len(below.tree.players[1 - q].slots)))
+        opponent[root_of(street.roots, walk.betting)] = entered[below.tree.units[0].hands[1 - q]]
+        sigma = [below.numbers(k, self.strategy.probs[k]) for k in (q, 1 - q)]
+        return run.first_street(q, sigma[0], run.plan(1 - q, sigma[1], opponent))
 
     def equities(self, board: tuple[int, ...], reach: list[Floats]) -> Pair:
         """[hand] of both players: the share of the pot without further betting, from 0 to 1."""
@@ -176,9 +185,9 @@ class Explorer:
             stored[spot.hands] = reach[1 - p]
             blank = [np.zeros(run.tree.stored(q), np.float32) for q in (0, 1)]
             held = run.tree.units[0].hands
-            found = run.values(p, blank[p], run.plan(1 - p, blank[1 - p], stored[held[1 - p]]))
+            response = run.values(p, blank[p], run.plan(1 - p, blank[1 - p], stored[held[1 - p]]))
             every = np.full(deck.num_hands, np.nan)
-            every[held[p]] = found.roots[0] * run.tree.deals
+            every[held[p]] = response.roots[0] * run.tree.deals
             against = possible(deck, reach[1 - p])
             with np.errstate(divide="ignore", invalid="ignore"):
                 won = every[spot.hands] / np.where(against > 0, against, np.nan)
@@ -224,7 +233,7 @@ def calm_tree(game: Holdem, board: tuple[int, ...], merge: Merge) -> RangeTree:
     return compile_range_tree(calm, merge=merge)
 
 
-def _root_of(roots: list[Betting], state: Betting) -> int:
+def root_of(roots: list[Betting], state: Betting) -> int:
     """The betting with which the street of a state began."""
     past = state.history
     return next(k for k, root in enumerate(roots) if past[: len(root.history)] == root.history)

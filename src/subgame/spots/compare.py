@@ -63,13 +63,13 @@ class Comparison:
                 "What one solution loses against the other is only known if both have the same "
                 "board, ranges, stacks and bets; their EVs can be compared all the same."
             )
-        run, found = engine(self.two.tree), list[float]()
-        one, two = (each.strategy.probs for each in (self.one, self.two))
+        run, lost = engine(self.two.tree), list[float]()
+        one, two = (solution.strategy.probs for solution in (self.one, self.two))
         for p in (0, 1):
             plan = run.plan(1 - p, two[1 - p])
             mine, theirs = (total(run, p, run.values(p, probs[p], plan)) for probs in (two, one))
-            found.append(mine - theirs)
-        return found[0], found[1]
+            lost.append(mine - theirs)
+        return lost[0], lost[1]
 
     def summary(self) -> Table:
         """One row per player: EV, equity and exploitability of both, and what `one` loses."""
@@ -77,7 +77,7 @@ class Comparison:
         for p, seat in enumerate(SEATS):
             row: dict[str, Any] = {"player": seat}
             for key in ("ev", "equity"):
-                a, b = (float(getattr(each, key)[p]) for each in (self.one, self.two))
+                a, b = (float(getattr(solution, key)[p]) for solution in (self.one, self.two))
                 row |= {f"{key} one": a, f"{key} two": b, f"{key} difference": b - a}
             rows.append(row | ({"lost": self.lost[p]} if self.same_tree else {}))
         return rows
@@ -125,10 +125,10 @@ class DecisionPair:
             d.hand_table(only) if hands else d.class_table(only) for d in (self.one, self.two)
         ]
         key = "hand" if hands else "class"
-        found = [{row[key]: row for row in table} for table in tables]
+        by_name = [{row[key]: row for row in table} for table in tables]
         rows = Table()
-        for name in dict.fromkeys((*found[0], *found[1])):
-            a, b = found[0].get(name), found[1].get(name)
+        for name in dict.fromkeys((*by_name[0], *by_name[1])):
+            a, b = by_name[0].get(name), by_name[1].get(name)
             row: dict[str, Any] = {key: name}
             for column in ("weight", "ev", "equity", *self.actions):
                 one, two = (float("nan") if x is None else x.get(column, 0.0) for x in (a, b))

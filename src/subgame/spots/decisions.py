@@ -293,7 +293,7 @@ class Decision:
         }
         if values:
             result["ev"], result["equity"] = list(self.ev), list(self.equity)
-            result["eqr"] = [self._eqr(*each) for each in zip(self.ev, self.equity, strict=True)]
+            result["eqr"] = [self._eqr(*pair) for pair in zip(self.ev, self.equity, strict=True)]
         result["actions"] = list(self.action_table(values=values))
         result["hands"] = list(self.hand_table(only, values=values))
         result["classes"] = list(self.class_table(only, values=values))

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from subgame.engines.devices import check_storage
 from subgame.engines.factory import engine
-from subgame.errors import DAMAGED, brief, unreadable
+from subgame.errors import DAMAGED, SubgameError, brief, unreadable
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.chips import number
 from subgame.games.holdem.equity import possible
@@ -60,6 +60,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
+COMPACT = "subgame-compact-spot-1"
+"""The format of a spot without its last street, see `subgame.refine.ranges.compact_spots`."""
 BYTES = {"float32": 4.0, "bfloat16": 2.0, "int16": 2 + 4 / LANES}
 """Bytes of one regret or average, by storage."""
 
@@ -118,7 +120,7 @@ class Endgame:
         With `streets`, decisions on later ones cannot be shown: they are not taken off the device.
         """
         played = run.played()
-        one, two = (run.engine.host(each, streets) for each in played)
+        one, two = (run.engine.host(numbers, streets) for numbers in played)
         strategy = Strategy(run.tree, (one, two), check=False)
         return cls._of(strategy, _follow(run.engine, played), threads, device)
 
@@ -141,7 +143,7 @@ class Endgame:
         all of it is read once and refused if a number is not finite.
         """
         tree = tree_of(path, memory_limit, check=check)
-        values = _stored_values(path, tree)
+        values = stored_values(path, tree)
         if values is None:
             return cls.of(load(path, memory_limit=memory_limit))
         return cls(Strategy.load(path, tree, check=False), **values)
@@ -149,6 +151,16 @@ class Endgame:
     def save(self, path: str | Path, *, run: Run | None = None, half: bool = False) -> None:
         """Save the spot with its values; see `subgame.spots.endgame.save`."""
         save(self.strategy, path, values=self, run=run, half=half)
+
+    def at_root(self) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+        """EV and equity as files have them: arrays and metadata, which `stored_values` reads."""
+        pairs = {"ev": self.hand_ev, "equity": self.hand_equity}
+        tensors = {f"{name}{p}": pair[p] for name, pair in pairs.items() for p in (0, 1)}
+        state = {"values": json.dumps({"ev": self.ev, "equity": self.equity})}
+        if self.exploitability is not None:
+            gap = self.exploitability
+            state["exploitability"] = json.dumps([*gap.per_seat, *(gap.values or ())])
+        return tensors, state
 
     @property
     def tree(self) -> RangeTree:
@@ -188,8 +200,8 @@ class Endgame:
         """
         before = [Lock.parse(text) for text in self.tree.lock_texts]
         tree = locked_spot(self.tree.holdem, [*before, Lock(line, hands)])
-        found = solve(tree, schedule, **options)
-        return replace(Endgame.of(found.strategy), exploitability=found.exploitability)
+        result = solve(tree, schedule, **options)
+        return replace(Endgame.of(result.strategy), exploitability=result.exploitability)
 
     def decision(self, line: str = "") -> Decision:
         """What a player does after a line such as ``c r50 c / 3c`` or ``check, bet 50, call / 3c``.
@@ -230,7 +242,7 @@ class Endgame:
         if "c" in first[0].actions and not first[0].betting.child("c").is_over:
             first.append(self.decision("c"))
         title = f"{self.tree.game_name}: pot {self.pot:g}"
-        return block(title, table(heads, rows), beside(*(as_html(each) for each in first)))
+        return block(title, table(heads, rows), beside(*(as_html(decision) for decision in first)))
 
 
 # Values --------------------------------------------------------------------------------------
@@ -254,9 +266,9 @@ def _evs(tree: RangeTree, follow: Pair) -> tuple[tuple[float, float], Pair]:
     """Both players' EV, and [h] that of each hand, nan where it is impossible."""
     met, start, totals, hands = meetings(tree), tree.holdem.start(), list[float](), list[Floats]()
     for p, values in enumerate(follow):
-        paid, each = float(start.staked[p] + start.bets[p]), np.full(len(values), np.nan)
+        paid, blank = float(start.staked[p] + start.bets[p]), np.full(len(values), np.nan)
         totals.append(float(values @ tree.players[p].reach) + paid)
-        hands.append(np.divide(values, met[p], out=each, where=met[p] > 0) + paid)
+        hands.append(np.divide(values, met[p], out=blank, where=met[p] > 0) + paid)
     return (totals[0], totals[1]), (hands[0], hands[1])
 
 
@@ -290,8 +302,8 @@ def memory_needed(
     """
     check_storage(storage)
     arrays = 3 if parse(schedule).predictive else 2
-    each = BYTES[storage] * arrays + BYTES["float32"]  # a strategy is float32 in every storage
-    return tree.nbytes + int(each * (tree.stored(0) + tree.stored(1)))
+    width = BYTES[storage] * arrays + BYTES["float32"]  # a strategy is float32 in every storage
+    return tree.nbytes + int(width * (tree.stored(0) + tree.stored(1)))
 
 
 # Files ---------------------------------------------------------------------------------------
@@ -338,12 +350,8 @@ def save(
     }
     made = {**strategy.notes, **about(tree)}
     if values is not None:
-        pairs = {"ev": values.hand_ev, "equity": values.hand_equity}
-        tensors |= {f"{name}{p}": pair[p] for name, pair in pairs.items() for p in (0, 1)}
-        made["values"] = json.dumps({"ev": values.ev, "equity": values.equity})
-        if values.exploitability is not None:
-            gap = values.exploitability
-            made["exploitability"] = json.dumps([*gap.per_seat, *(gap.values or ())])
+        more, state = values.at_root()
+        tensors, made = tensors | more, made | state
     if run is not None:
         more, state = run.state()
         tensors, made["state"] = tensors | more, json.dumps(state)
@@ -358,6 +366,11 @@ def about(tree: RangeTree) -> dict[str, str]:
 
 def load(path: str | Path, *, memory_limit: str | float | None = "8GiB") -> Strategy:
     """Load a strategy that `save` wrote; its tree is compiled again."""
+    if read_tensors(path, SAVED)[0].get("format") == COMPACT:
+        raise SubgameError(
+            f"{path} has no last street, which is solved again where it is looked at. This needs a "
+            "whole solution: solve the spot again, and save it whole."
+        )
     mapped = Strategy.load(path, tree_of(path, memory_limit))
     if any(probs.dtype != np.float32 for probs in mapped.probs):
         return Strategy.from_weights(mapped.tree, mapped.probs, mapped.notes)
@@ -387,7 +400,7 @@ def merged_in(said: Mapping[str, str]) -> Merge:
     return kinds.get(said.get("merged", ""), "boards")
 
 
-def _stored_values(path: str | Path, tree: RangeTree) -> dict[str, Any] | None:
+def stored_values(path: str | Path, tree: RangeTree) -> dict[str, Any] | None:
     """EV and equity as a file has them; None if it has none."""
     said, tensors = read_tensors(path, SAVED)
     sizes = [(len(side.slots),) for side in tree.players]

@@ -78,7 +78,7 @@ def parse_flops(text: str, where: str = "the text") -> list[Flop]:
     >>> parse_flops("AhKd2c 12.5")
     [Flop(name='AhKd2c', weight=12.5)]
     """
-    found: dict[str, float] = {}
+    weights: dict[str, float] = {}
     for number, line in enumerate(text.splitlines(), 1):
         words = line.partition("#")[0].replace(":", " ").replace(",", " ").split()
         if not words:
@@ -88,10 +88,10 @@ def parse_flops(text: str, where: str = "the text") -> list[Flop]:
             name = DECK.name(DECK.parse(" ".join(cards), counts=(3,), what="flop"))
         except SubgameError as error:
             raise SubgameError(f"Line {number} of {where}: {error.sentence}") from None
-        found[name] = found.get(name, 0.0) + float(last)
-    if not found or sum(found.values()) <= 0:
+        weights[name] = weights.get(name, 0.0) + float(last)
+    if not weights or sum(weights.values()) <= 0:
         raise SubgameError(f"{where[0].upper()}{where[1:]} has no flops with a weight above 0.")
-    return [Flop(name, weight) for name, weight in found.items()]
+    return [Flop(name, weight) for name, weight in weights.items()]
 
 
 def _number(text: str) -> bool:
@@ -111,7 +111,10 @@ def texture(cards: tuple[int, ...], deck: Deck = DECK) -> dict[str, str]:
     high = int(rank.max())
     ranks = set(rank.tolist())
     low = {-1 if r == deck.num_ranks - 1 else r for r in ranks}  # the ace below the two
-    near = any(len(each) == 3 and max(each) - min(each) <= STRAIGHT for each in (ranks, low))
+    near = any(
+        len(distinct) == 3 and max(distinct) - min(distinct) <= STRAIGHT
+        for distinct in (ranks, low)
+    )
     return {
         "suits": ("monotone", "two-tone", "rainbow")[len(set(suit.tolist())) - 1],
         "pairs": ("trips", "paired", "unpaired")[len(ranks) - 1],

@@ -91,7 +91,9 @@ def squares(decision: ByHand) -> list[list[Square]]:
     reach[held], chance[held], probs[held] = decision.reach, decision.chance, decision.probs
     ranks = range(deck.num_ranks - 1, -1, -1)
     of, size = class_numbers(deck), deck.num_ranks**2
-    likely, there, many = (np.bincount(of, each, size) for each in (chance, reach * free, free))
+    likely, there, many = (
+        np.bincount(of, weights, size) for weights in (chance, reach * free, free)
+    )
     mixed = [np.bincount(of, chance * share, size) for share in probs.T]
     mix = np.divide(mixed, likely, out=np.zeros((len(mixed), size)), where=likely > 0)
     weight = np.divide(there, many, out=np.zeros(size), where=likely > 0)

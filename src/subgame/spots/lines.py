@@ -133,18 +133,18 @@ def _read(game: Holdem, walk: Walk, line: str, at: int) -> tuple[str, int]:
     """The action that a line names at a place, and where the line goes on."""
     here, actions = walk.betting, game.actions(walk.betting)
     for kind, form in _FORMS:
-        found = form.match(line, at)
-        if found is None or (kind in ("call", "check", "fold") and _goes_on(line, found.end())):
+        match = form.match(line, at)
+        if match is None or (kind in ("call", "check", "fold") and _goes_on(line, match.end())):
             continue
-        action = _named(here, actions, kind, found)
+        action = _named(here, actions, kind, match)
         if action is not None:
-            return action, found.end()
+            return action, match.end()
         break
     said = _said(walk, game)
     after = f"After '{said}' the tree has" if said else "The tree starts with"
     known = ", ".join(_both(here, action) for action in actions)
     raise SubgameError(
-        f"{after} the actions {known}, not '{_token(line, at, found.end() if found else at)}'."
+        f"{after} the actions {known}, not '{_token(line, at, match.end() if match else at)}'."
     )
 
 
@@ -158,7 +158,7 @@ def _both(here: Betting, action: str) -> str:
     return name if name == action else f"{name} ({action})"
 
 
-def _named(here: Betting, actions: tuple[str, ...], kind: str, found: re.Match[str]) -> str | None:
+def _named(here: Betting, actions: tuple[str, ...], kind: str, match: re.Match[str]) -> str | None:
     """The action of the tree that is meant; None if there is none."""
     bets = [action for action in actions if action[0] == "r"]
     if kind in ("check", "call", "c"):
@@ -171,10 +171,10 @@ def _named(here: Betting, actions: tuple[str, ...], kind: str, found: re.Match[s
         if not largest and here.to_call and here.to_call == here.behind[here.player]:
             return "c"  # a call for all that is left
         return largest[-1] if largest else None
-    number = float(found["n"].replace(",", ""))
+    number = float(match["n"].replace(",", ""))
     if kind == "total":
         return next((action for action in bets if amount(action) == number), None)
-    percent = number * (100 if found["u"].lower() == "x" else 1)
+    percent = number * (100 if match["u"].lower() == "x" else 1)
     near = [(abs(100 * share_of_pot(here, action) - percent), action) for action in bets]
     best = min(near, default=(NEAR + 1, ""))
     return best[1] if best[0] <= NEAR else None
@@ -186,8 +186,8 @@ def _token(line: str, at: int, end: int) -> str:
 
 
 def _first(text: str) -> str:
-    found = _TOKEN.match(text)
-    return found[0] if found else text
+    match = _TOKEN.match(text)
+    return match[0] if match else text
 
 
 def _said(walk: Walk, game: Holdem) -> str:
@@ -229,14 +229,14 @@ def said(here: Betting, text: str) -> str | None:
     most = here.most_raise
     every = ("f", "c") if most is None else ("f", "c", f"r{most}")
     for kind, form in _FORMS:
-        found = form.fullmatch(text)
-        if found is None:
+        match = form.fullmatch(text)
+        if match is None:
             continue
         if kind not in ("total", "share"):
-            return _named(here, every, kind, found)
-        number = float(found["n"].replace(",", ""))
+            return _named(here, every, kind, match)
+        number = float(match["n"].replace(",", ""))
         if kind == "share":
-            part = number if found["u"].lower() == "x" else number / 100
+            part = number if match["u"].lower() == "x" else number / 100
             number = round(float(max(here.bets)) + part * float(here.pot + here.to_call))
         return f"r{number:g}" if number < 1e6 else f"r{number:.0f}"
     return None

@@ -145,7 +145,7 @@ def locked(tree: RangeTree, locks: Iterable[Lock]) -> RangeTree:
             f"Hands or boards of {tree.game_name} that differ only in suits are one, so that they "
             f"cannot be locked; compile it with merge={False if symmetric else 'boards'!r}."
         )
-    found: tuple[dict[int, NDArray[Any]], dict[int, NDArray[Any]]] = ({}, {})
+    placed: tuple[dict[int, NDArray[Any]], dict[int, NDArray[Any]]] = ({}, {})
     for lock in locks:
         place = _place(tree.holdem, lock)
         cells = list(_cells(tree, place))
@@ -154,8 +154,8 @@ def locked(tree: RangeTree, locks: Iterable[Lock]) -> RangeTree:
                 f"The lock '{lock}' holds for no hand that the player can have there."
             )
         for first, probs in cells:
-            found[place.walk.betting.player][int(first[0])] = np.stack([first, probs])
-    one, two = (_joined(each) for each in found)
+            placed[place.walk.betting.player][int(first[0])] = np.stack([first, probs])
+    one, two = (_joined(by_cell) for by_cell in placed)
     texts = tuple(map(str, locks))
     return replace(tree, locks=(one, two), lock_texts=texts, engines={})
 
@@ -172,12 +172,12 @@ def locked_spot(
     return locked(range_tree(tree), locks)
 
 
-def _joined(found: dict[int, NDArray[Any]]) -> Locked | None:
+def _joined(by_cell: dict[int, NDArray[Any]]) -> Locked | None:
     from subgame.tree.ranges.locked import Locked
 
-    if not found:
+    if not by_cell:
         return None
-    cells, probs = np.concatenate([found[key] for key in sorted(found)], axis=1)
+    cells, probs = np.concatenate([by_cell[key] for key in sorted(by_cell)], axis=1)
     return Locked(cells.astype(np.int64), probs.astype(np.float32))
 
 
@@ -210,10 +210,10 @@ def _action(game: Holdem, walk: Walk, text: str) -> str:
     bets = [action for action in game.actions(walk.betting) if action[0] == "r"]
     if text.strip().lower() in ("bet", "raise") and len(bets) == 1:
         return bets[0]
-    found = follow_line(game, f"{line_text(game, walk, short=True)} {text}")
-    if len(found.steps) != len(walk.steps) + 1:
+    followed = follow_line(game, f"{line_text(game, walk, short=True)} {text}")
+    if len(followed.steps) != len(walk.steps) + 1:
         raise SubgameError(f"'{text}' is not an action, so it cannot be locked.")
-    return found.steps[-1].action
+    return followed.steps[-1].action
 
 
 def _cells(tree: RangeTree, place: _Place) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:

@@ -93,7 +93,7 @@ def off_path(
                 continue
             first = street.first[p][j]
             taken = slice(first, first + len(street.actions[p][j]))
-            mine, best = (found[:, taken] for found in values)
+            mine, best = (played[:, taken] for played in values)
             lost = best.max(1) - (mine * plain.probs(board, state)).sum(1)
             held = shaken.reach(walk)
             weight = float(held[p] @ possible(tree.holdem.deck, held[1 - p]))
@@ -112,14 +112,14 @@ def _values(
     u, hands = plain.spot(board)
     below, run = plain.part(u)
     street, deck, o = below.tree.streets[0], plain.game.deck, 1 - p
-    given = np.zeros((len(street.roots), len(below.tree.players[o].slots)))
+    opponent = np.zeros((len(street.roots), len(below.tree.players[o].slots)))
     for k, root in enumerate(street.roots):
         stored = np.zeros(deck.num_hands)
         stored[hands] = shaken.reach(Walk(_steps(plain, board, root), board, root))[o]
-        given[k] = stored[below.tree.units[0].hands[o]]
+        opponent[k] = stored[below.tree.units[0].hands[o]]
     theirs = below.numbers(o, shaken.strategy.probs[o])
     mine = None if best else below.numbers(p, plain.strategy.probs[p])
-    rows = run.first_street(p, mine, run.plan(o, theirs, given)) * below.tree.deals
+    rows = run.first_street(p, mine, run.plan(o, theirs, opponent)) * below.tree.deals
     every = np.zeros((deck.num_hands, len(rows)))
     every[below.tree.units[0].hands[p]] = rows.T
     result: Floats = every[hands]

@@ -30,7 +30,7 @@ def page(table: Table, mean: dict[str, Any], title: str, subtitle: str = "") -> 
     return made.replace("SUBTITLE", html.escape(subtitle)).replace("TITLE", html.escape(title))
 
 
-def save_page(path: str | Path, *given: Any) -> None:
+def save_page(path: str | Path, *parts: Any) -> None:
     """Write `page` to a file."""
     with replacing(path) as new:
-        new.write_text(page(*given), encoding="utf-8")
+        new.write_text(page(*parts), encoding="utf-8")

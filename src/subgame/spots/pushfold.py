@@ -13,7 +13,7 @@ play alike, so a strategy is 169 numbers for each player (`subgame.spots.classes
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from subgame.errors import ArgumentError, brief
 from subgame.games.holdem.cards import DECK
@@ -23,6 +23,7 @@ from subgame.spots.tables import Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from pandas import DataFrame
 
     from subgame.spots.classes import ClassSolution
     from subgame.tree.ranges.betting_tree import Street
@@ -71,7 +72,7 @@ class PushFold:
             for name in self.push
         )
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> DataFrame:
         """A pandas data frame of `table`."""
         return self.table().to_pandas()
 

@@ -131,7 +131,7 @@ def flop_report(
     return Table(rows[flop.name] | {"weight": flop.weight} for flop in flops)
 
 
-def _solved(tasks: Iterable[Task], executor: Executor | None) -> Iterable[dict[str, Any]]:
+def _solved(tasks: Iterable[Task], executor: Executor | None) -> Iterable[dict[str, object]]:
     """The rows as they are done."""
     if executor is None:
         yield from _in_turn(iter(tasks))
@@ -142,10 +142,10 @@ def _solved(tasks: Iterable[Task], executor: Executor | None) -> Iterable[dict[s
         waiting.add(executor.submit(flop_row, task))
         if len(waiting) >= most:
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            yield from (result_in(each) for each in done)
+            yield from (result_in(job) for job in done)
     while waiting:
         done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-        yield from (result_in(each) for each in done)
+        yield from (result_in(job) for job in done)
 
 
 def _in_turn(tasks: Iterator[Task]) -> Iterable[dict[str, object]]:
@@ -158,11 +158,11 @@ def _in_turn(tasks: Iterator[Task]) -> Iterable[dict[str, object]]:
         return task, None if task.device in (None, "cpu") else _tree(task.game, task.device)
 
     with ThreadPoolExecutor(1) as host:
-        found = compiled()
-        while found is not None:
+        ready = compiled()
+        while ready is not None:
             ahead = host.submit(compiled)
-            yield flop_row(*found)
-            found = ahead.result()
+            yield flop_row(*ready)
+            ready = ahead.result()
 
 
 REPORT = Kind(
@@ -223,9 +223,9 @@ def quote(
     built = time.perf_counter() - began
     before = time.perf_counter()
     run.advance(2)
-    each = (time.perf_counter() - before) / 2
+    seconds = (time.perf_counter() - before) / 2
     iterations = USUAL * (0.5 / target) ** 0.8
-    return Quote(memory_needed(tree, SCHEDULE), len(flops) * (built + iterations * each))
+    return Quote(memory_needed(tree, SCHEDULE), len(flops) * (built + iterations * seconds))
 
 
 def weighted_mean(rows: Iterable[dict[str, Any]]) -> dict[str, float]:

@@ -31,7 +31,7 @@ def runouts(explorer: Explorer, line: str = "", *, values: bool = True) -> Table
         if card in (*walk.board, *game.dead):
             continue
         free = game.deck.compatible((card,))
-        one, two = (each * free for each in reach)
+        one, two = (weights * free for weights in reach)
         chance = float(one @ possible(game.deck, two))
         if chance <= 0:
             continue

@@ -7,11 +7,14 @@ import json
 import math
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from subgame.errors import SubgameError
 from subgame.show.frames import data_frame
 from subgame.tree.files import replacing
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class Table(list[dict[str, Any]]):
@@ -52,7 +55,7 @@ class Table(list[dict[str, Any]]):
         rows = [{name: _known(value) for name, value in row.items()} for row in self]
         return json.dumps(rows, allow_nan=False)
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> DataFrame:
         """A pandas data frame; an error says what to install if there is no pandas."""
         return data_frame(self, self.columns)
 

@@ -32,6 +32,7 @@ from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.sizes import STREETS
 
 Ints = NDArray[np.int32]
+Index = NDArray[np.integer]
 FOLD, CALL = -1, 0
 """Codes of actions; a bet or raise is its total in chips."""
 FOLDED, SHOWN = -1, -2
@@ -80,10 +81,10 @@ class BettingArrays:
     @classmethod
     def of(cls, game: Holdem) -> BettingArrays:
         """The betting sequences of a game."""
-        found = _walk(game)
-        order = sorted(range(len(found)), key=lambda k: (*found[k].key, k))
+        walked = _walk(game)
+        order = sorted(range(len(walked)), key=lambda k: (*walked[k].key, k))
         place = {k: d for d, k in enumerate(order)}
-        nodes = [found[k] for k in order]
+        nodes = [walked[k] for k in order]
         first = np.cumsum([0] + [len(node.code) for node in nodes])
         child = [place[k] if k >= 0 else k for node in nodes for k in node.child]
         stored = {
@@ -94,7 +95,7 @@ class BettingArrays:
             "child": np.array(child),
             "stake": np.array([stake for node in nodes for stake in node.stake]),
         }
-        return cls.completed({name: each.astype(np.int32) for name, each in stored.items()})
+        return cls.completed({name: array.astype(np.int32) for name, array in stored.items()})
 
     @classmethod
     def restored(cls, stored: Mapping[str, NDArray[Any]]) -> BettingArrays:
@@ -154,10 +155,10 @@ class BettingArrays:
                 continue
             code = action_code(action)
             lo, hi = self.first[at], self.first[at + 1]
-            found = np.flatnonzero(self.code[lo:hi] == code)
-            if not len(found) or self.child[lo + found[0]] < 0:
+            matches = np.flatnonzero(self.code[lo:hi] == code)
+            if not len(matches) or self.child[lo + matches[0]] < 0:
                 return None
-            at = int(self.child[lo + found[0]])
+            at = int(self.child[lo + matches[0]])
         return at
 
     @cached_property
@@ -227,9 +228,9 @@ def _check(stored: Mapping[str, NDArray[Any]]) -> None:
     """Raise an error unless arrays fit each other and point into each other."""
     player, street, first, code, child, stake = (stored[name] for name in STORED)
     many, ends = len(player), len(child)
-    sizes = [each.shape for each in (player, street, first, code, child, stake)]
+    sizes = [array.shape for array in (player, street, first, code, child, stake)]
     fits = sizes == [(many,), (many,), (many + 1,), (ends,), (ends,), (ends,)] and many > 0
-    fits = fits and all(each.dtype.kind == "i" for each in stored.values())
+    fits = fits and all(array.dtype.kind == "i" for array in stored.values())
     if not (fits and first[0] == 0 and first[-1] == ends and np.diff(first).min() > 0):
         raise ValueError("the actions of the decisions do not fit")
     below = np.sort(child[child >= 0])  # every decision but the first follows one action
@@ -244,9 +245,7 @@ def _check(stored: Mapping[str, NDArray[Any]]) -> None:
         raise ValueError("there is no such street")
 
 
-def _last_sequences(
-    player: Ints, owner: NDArray[Any], above: NDArray[Any], base: list[int]
-) -> NDArray[np.int64]:
+def _last_sequences(player: Ints, owner: Index, above: Index, base: list[int]) -> NDArray[np.int64]:
     """[d, player] the last sequence of each player before a decision."""
     last = np.full((len(player), 2), -1, dtype=np.int64)
     for start in range(len(player)):
@@ -269,7 +268,7 @@ def _last_sequences(
 
 
 def _depths(
-    player: Ints, owner: NDArray[Any], last: NDArray[np.int64], base: list[int]
+    player: Ints, owner: Index, last: NDArray[np.int64], base: list[int]
 ) -> NDArray[np.int64]:
     """[d] how many actions the player has made before."""
     depth = np.zeros(len(player), dtype=np.int64)
@@ -280,7 +279,7 @@ def _depths(
 
 
 def _groups(
-    player: Ints, street: Ints, depth: NDArray[Any], first: Ints, base: list[int]
+    player: Ints, street: Ints, depth: Index, first: Ints, base: list[int]
 ) -> tuple[tuple[Group, ...], tuple[int, ...], Ints]:
     """Decisions that are alike, the rows of each street and [d] the first row of each decision."""
     width = np.diff(first)
@@ -300,16 +299,16 @@ def _groups(
 
 
 def _ends(
-    over: NDArray[Any],
+    over: Index,
     player: Ints,
-    owner: NDArray[Any],
-    stake: NDArray[Any],
+    owner: Index,
+    stake: Ints,
     last: NDArray[np.int64],
     base: list[int],
 ) -> Terminals:
     """Terminals after the actions `over`: folds or showdowns."""
-    found = last[owner[over]].copy()
+    sequences = last[owner[over]].copy()
     actor = player[owner[over]]
-    found[np.arange(len(over)), actor] = over - np.array(base)[actor]
-    one, two = found.T.astype(np.int32)
+    sequences[np.arange(len(over)), actor] = over - np.array(base)[actor]
+    one, two = sequences.T.astype(np.int32)
     return Terminals((one, two), stake[over])

@@ -94,8 +94,8 @@ def check_replaceable(path: Path, kind: str, wanted: str) -> None:
     if not path.exists() or (path.is_file() and not path.stat().st_size):
         return
     try:
-        found = read_tensors(path, wanted)[0].get("format", "")
-        own = found.rpartition("-")[0] == kind.rpartition("-")[0]
+        there = read_tensors(path, wanted)[0].get("format", "")
+        own = there.rpartition("-")[0] == kind.rpartition("-")[0]
     except SubgameError:
         own = False
     if not own:
@@ -169,7 +169,7 @@ def rescue(path: str | Path, write: Callable[[Path], object]) -> str:
 
 
 def write_tensors(
-    path: str | Path, tensors: Mapping[str, NDArray[Any]], metadata: dict[str, str]
+    path: str | Path, tensors: Mapping[str, NDArray[np.generic]], metadata: dict[str, str]
 ) -> None:
     """Write a safetensors file; see `replacing`.
 
@@ -220,7 +220,9 @@ def read_tensors(
 
 
 def check_finite(
-    path: str | Path, tensors: Mapping[str, NDArray[Any]], wanted: str = "a file saved by subgame"
+    path: str | Path,
+    tensors: Mapping[str, NDArray[np.generic]],
+    wanted: str = "a file saved by subgame",
 ) -> None:
     """Raise an error if a number of a file is not finite: it is damaged."""
     for name, values in tensors.items():

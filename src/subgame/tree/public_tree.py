@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from subgame.tree.sequence.histories import Histories
 
 T = TypeVar("T")
+Reals = NDArray[np.floating]
+"""Probabilities, weights or values, in float32 or float64."""
 
 
 class Side(Protocol):
@@ -154,11 +156,11 @@ class PublicTree(Frozen, ABC):
         """A hash of structure, names and payoffs, which a stored strategy must match."""
 
     @abstractmethod
-    def normalise(self, p: int, weights: NDArray[Any]) -> NDArray[Any]:
+    def normalise(self, p: int, weights: Reals) -> NDArray[Any]:
         """[q] player `p`'s probabilities in proportion to weights; uniform where they sum to 0."""
 
     @abstractmethod
-    def sums_error(self, p: int, probs: NDArray[Any]) -> float:
+    def sums_error(self, p: int, probs: Reals) -> float:
         """The largest difference from 1 of the sum of probabilities at an infoset of player `p`."""
 
     def action_class(self, action: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,11 @@ from subgame.tree.files import check_made_for, describe, read_tensors, write_ten
 from subgame.tree.public_tree import OnDemand, PublicTree, Side
 from subgame.tree.ranges.tree import RangeTree
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 Numbers = NDArray[Any]
+
 FORMAT = "subgame-strategy-2"
 FIRST_FORMAT = "subgame-strategy-1"
 """Files of this format hold weights instead of probabilities for hold'em trees."""
@@ -62,9 +66,9 @@ class Strategy(Mapping[str, dict[str, float]]):
 
     def __post_init__(self, check: bool) -> None:
         if not isinstance(self.probs, tuple | list) or len(self.probs) != 2:
-            given = len(self.probs) if isinstance(self.probs, tuple | list) else self.probs
+            players = len(self.probs) if isinstance(self.probs, tuple | list) else self.probs
             raise SubgameError(
-                f"A strategy must have the probabilities of two players, not of {given}."
+                f"A strategy must have the probabilities of two players, not of {players}."
             )
         for p, values in enumerate(self.probs):
             _check_shape(self.tree, p, values)
@@ -109,27 +113,27 @@ class Strategy(Mapping[str, dict[str, float]]):
             raise SubgameError(f"The weights must be those of two players, not of {len(weights)}.")
         probs = []
         for p, side in enumerate(tree.players):
-            given = np.asarray(weights[p])
-            if given.shape != (side.num_sequences,):
+            numbers = np.asarray(weights[p])
+            if numbers.shape != (side.num_sequences,):
                 raise SubgameError(
                     f"Player {p} has {side.num_sequences:,} sequences in this tree; weights of "
-                    f"shape {given.shape} were given."
+                    f"shape {numbers.shape} were given."
                 )
-            if given.dtype.kind not in "fiub":
+            if numbers.dtype.kind not in "fiub":
                 raise SubgameError(
-                    f"The weights of player {p} must be real numbers, not {given.dtype}."
+                    f"The weights of player {p} must be real numbers, not {numbers.dtype}."
                 )
-            if given.dtype not in (np.float32, np.float64):
-                given = given.astype(np.float64)
-            low, high = (given.min(), given.max()) if given.size else (0, 0)
+            if numbers.dtype not in (np.float32, np.float64):
+                numbers = numbers.astype(np.float64)
+            low, high = (numbers.min(), numbers.max()) if numbers.size else (0, 0)
             if not (low >= 0 and np.isfinite(high)):
                 raise SubgameError(
                     f"The weights of player {p} must be finite and at least 0; "
                     f"they are between {low} and {high}."
                 )
             if float(high) > HUGE:
-                given = given / float(high)
-            probs.append(tree.normalise(p, given))
+                numbers = numbers / float(high)
+            probs.append(tree.normalise(p, numbers))
         return cls(tree, (probs[0], probs[1]), dict(notes or {}))
 
     @classmethod
@@ -139,11 +143,11 @@ class Strategy(Mapping[str, dict[str, float]]):
         It plays uniformly at infosets that the table leaves out.
         """
         probs = cls.uniform(tree).probs
-        told: dict[tuple[int, int], Mapping[str, float]] = {}
+        rows: dict[tuple[int, int], Mapping[str, float]] = {}
         for name, row in table.items():
             for p, i in _find(tree, name):
                 at = tree.players[p].sequences(i)
-                if told.setdefault((p, int(at[0])), row) != row:
+                if rows.setdefault((p, int(at[0])), row) != row:
                     raise SubgameError(
                         f"The infoset '{name}' and another one with other probabilities are the "
                         "same infoset in this tree, whose hands are merged by suit symmetry; "
@@ -155,13 +159,13 @@ class Strategy(Mapping[str, dict[str, float]]):
     # Reading ---------------------------------------------------------------------------------
     def __getitem__(self, infoset: str) -> dict[str, float]:
         """The probabilities at an infoset: ``strategy["Kpb"]["b"]``."""
-        found = _find(self.tree, infoset)
-        if len(found) > 1:
+        places = _find(self.tree, infoset)
+        if len(places) > 1:
             raise UnknownNameError(
                 f"Both players have an infoset '{infoset}'; ask for 'player 0: {infoset}' or "
                 f"'player 1: {infoset}'."
             )
-        return self.row(*found[0])
+        return self.row(*places[0])
 
     def __iter__(self) -> Iterator[str]:
         sides = self.tree.players
@@ -198,7 +202,7 @@ class Strategy(Mapping[str, dict[str, float]]):
     def __repr__(self) -> str:
         return f"<Strategy over {self.tree.game_name}: {self.tree.num_infosets:,} infosets>"
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> DataFrame:
         """A pandas data frame: player, infoset, action and probability, a line per action."""
         names = ["player", "infoset", "action", "probability"]
         return data_frame(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,10 @@ STEP = 25
 from those of the last few. A processor of x86_64 takes a load for one of what was just stored if
 both have the same place in their pages."""
 _made = count()
+Number = TypeVar("Number", bound=np.number)
 
 
-def zeros(size: int, dtype: Any) -> NDArray[Any]:
+def zeros(size: int, dtype: type[Number]) -> NDArray[Number]:
     """A flat array of zeros whose first number is the first of a cache line.
 
     >>> [zeros(size, np.float32).ctypes.data % LINE for size in (1, 1000, 1_000_000)]

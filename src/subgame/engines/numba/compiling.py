@@ -10,12 +10,17 @@ import contextlib
 import multiprocessing
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba
 from numba.core.caching import FunctionCache, NullCache
 
 from subgame.engines.numba.first_use import LOGGER, NO_CACHE, private_folder, tell
+
+if TYPE_CHECKING:
+    from numba.core.compiler import CompileResult
+    from numba.core.cpu import CPUContext
+    from numba.core.typing.templates import Signature
 
 
 @cache
@@ -26,11 +31,11 @@ def watch() -> None:
     from numba.core import event
 
     class Tell(event.Listener):
-        def on_start(self, event: Any) -> None:
+        def on_start(self, event: event.Event) -> None:
             if str(event.data["dispatcher"].py_func.__module__).startswith("subgame."):
                 tell()
 
-        def on_end(self, event: Any) -> None:
+        def on_end(self, event: event.Event) -> None:
             pass
 
     event.register("numba:compile", Tell())
@@ -53,7 +58,7 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 class LenientCache(FunctionCache):
     """Numba's cache of a function. What cannot be read is compiled again."""
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
+    def load_overload(self, sig: Signature, target_context: CPUContext) -> CompileResult | None:
         try:
             return super().load_overload(sig, target_context)
         except Exception:  # unpickling may fail in any way
@@ -61,12 +66,12 @@ class LenientCache(FunctionCache):
                 self.flush()
             return None
 
-    def save_overload(self, sig: Any, data: Any) -> None:
+    def save_overload(self, sig: Signature, data: CompileResult) -> None:
         with contextlib.suppress(OSError):  # a full disk, or a folder that is gone
             super().save_overload(sig, data)
 
 
-def _cache(function: Callable[..., Any]) -> Any:
+def _cache(function: Callable[..., object]) -> LenientCache | NullCache:
     """The cache of a function, in a temporary folder if there is no other."""
     with contextlib.suppress(RuntimeError):  # "no locator available"
         return LenientCache(function)

@@ -81,8 +81,8 @@ def private_folder(*, make: bool = True) -> Path | None:
         folder = Path(tempfile.gettempdir()) / f"subgame-{own}"
         if make:
             folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
-        if os.name == "posix" and (found.st_uid, stat.S_IMODE(found.st_mode)) != (own, 0o700):
+        status = folder.lstat()
+        if os.name == "posix" and (status.st_uid, stat.S_IMODE(status.st_mode)) != (own, 0o700):
             return Path(tempfile.mkdtemp(prefix="subgame-")) if make else None
         return folder
     except OSError:

@@ -7,13 +7,12 @@ iteration, so runs are reproducible.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike
 
 from subgame.engines.numba.aligned import zeros
 from subgame.engines.rounding import LEAST, TOP
+from subgame.tree.public_tree import Reals
 from subgame.tree.ranges.betting_tree import LANES
 
 
@@ -24,11 +23,11 @@ class Int16Numbers:
         self.ints = zeros(size, np.int16)
         self.scales = zeros(-(-size // LANES), np.float32)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        numbers: NDArray[Any] = self.ints * np.repeat(self.scales, LANES)[: len(self)]
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Reals:
+        numbers: Reals = self.ints * np.repeat(self.scales, LANES)[: len(self)]
         return numbers.astype(dtype or np.float32, copy=False)
 
-    def __setitem__(self, every: slice, values: NDArray[Any]) -> None:
+    def __setitem__(self, every: slice, values: Reals) -> None:
         """``numbers[:] = values`` rounds to nearest."""
         assert every == slice(None)
         rows = np.zeros((len(self.scales), LANES), dtype=np.float32)

@@ -22,12 +22,21 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from subgame.engines.numba.first_use import LOGGER, NO_CACHE, private_folder, tell
 from subgame.errors import SubgameError
+
+if TYPE_CHECKING:
+    from subgame.engines.numba.objects import Layout
+
+Argument: TypeAlias = "int | NDArray[np.generic] | Packed | Blank | tuple[Argument, ...]"
+"""An argument of a kernel."""
+Parts: TypeAlias = "str | Kind | tuple[Parts, ...]"
+"""What the type of an argument follows from."""
 
 HERE = Path(__file__).parent
 SOURCES = (
@@ -71,8 +80,9 @@ class Packed:
 
     __slots__ = ("item", "kind", "slots")
 
-    def __init__(self, item: Any) -> None:
-        self.item, self.slots = item, array("q")
+    def __init__(self, item: Argument) -> None:
+        self.item: Any = item
+        self.slots = array("q")
         self.kind = Kind.of(_put(item, self.slots))
 
 
@@ -83,13 +93,13 @@ class Kind:
     """
 
     __slots__ = ("parts",)
-    _known: ClassVar[dict[Any, Kind]] = {}
+    _known: ClassVar[dict[Parts, Kind]] = {}
 
-    def __init__(self, parts: Any) -> None:
+    def __init__(self, parts: Parts) -> None:
         self.parts = parts
 
     @classmethod
-    def of(cls, parts: Any) -> Kind:
+    def of(cls, parts: Parts) -> Kind:
         """The kind that consists of these parts."""
         return cls._known.setdefault(parts, cls(parts))
 
@@ -107,7 +117,7 @@ def address(item: Any) -> int:
     return int(item.__array_interface__["data"][0])
 
 
-def _put(item: Any, slots: array[int]) -> Any:
+def _put(item: Any, slots: array[int]) -> Parts:
     """Append the slots of an argument; returns its kind, from which its type follows."""
     if isinstance(item, Packed):
         slots.extend(item.slots)
@@ -117,19 +127,19 @@ def _put(item: Any, slots: array[int]) -> Any:
         slots.extend(item.shape)
         return f"{item.dtype.char}{item.ndim}"
     if isinstance(item, tuple):
-        return tuple([_put(each, slots) for each in item])
+        return tuple([_put(part, slots) for part in item])
     slots.append(item)
     return ""
 
 
-def _full(kind: Any) -> Any:
+def _full(kind: Parts) -> Layout:
     """A kind as nested tuples of texts."""
     if isinstance(kind, Kind):
         return _full(kind.parts)
     return tuple(map(_full, kind)) if isinstance(kind, tuple) else kind
 
 
-def _plain(item: Any) -> Any:
+def _plain(item: Argument) -> Argument:
     """An argument as Numba takes it."""
     if isinstance(item, Packed):
         item = item.item
@@ -141,27 +151,27 @@ class Kernel:
 
     def __init__(self, module: str, name: str) -> None:
         self.module, self.name = f"{__package__}.{module}", name
-        self._entries: dict[Any, Callable[[int], int] | None] = {}
+        self._entries: dict[Parts, Callable[[int], int] | None] = {}
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: Argument) -> None:
         slots = array("q")
-        kind = tuple([_put(each, slots) for each in args])
+        kind = tuple([_put(arg, slots) for arg in args])
         entry = self.entry(kind)
         if _loads_only:
             return
         if entry is None or entry(slots.buffer_info()[0]):
             self.dispatcher(*map(_plain, args))
 
-    def entry(self, kind: Any) -> Callable[[int], int] | None:
+    def entry(self, kind: tuple[Parts, ...]) -> Callable[[int], int] | None:
         """What runs the kernel for arguments of a kind; None where only Numba can."""
         entry = self._entries.get(kind, _UNKNOWN)
         return self._prepared(kind) if entry is _UNKNOWN else entry
 
-    def _prepared(self, kind: Any) -> Callable[[int], int] | None:
+    def _prepared(self, kind: tuple[Parts, ...]) -> Callable[[int], int] | None:
         """The entry for arguments of a kind, which is made once."""
         with _lock:
             if kind not in self._entries:
-                self._entries[kind] = self._entry(_full(kind))
+                self._entries[kind] = self._entry(tuple(map(_full, kind)))
             return self._entries[kind]
 
     @property
@@ -169,7 +179,7 @@ class Kernel:
         """The kernel as Numba's own."""
         return getattr(import_module(self.module), self.name)
 
-    def _entry(self, kind: Any) -> Callable[[int], int] | None:
+    def _entry(self, kind: tuple[Layout, ...]) -> Callable[[int], int] | None:
         """The entry for arguments of a kind; None where only Numba can run the kernel."""
         try:
             ready = shipped(self, kind)
@@ -213,16 +223,16 @@ class Call:
 
     __slots__ = ("_blanks", "_entry", "_kind", "_slots", "args", "kernel")
 
-    def __init__(self, kernel: Kernel, *args: Any) -> None:
+    def __init__(self, kernel: Kernel, *args: Argument) -> None:
         self.kernel, self.args = kernel, args
         self._slots, self._entry = array("q"), _UNKNOWN
         self._blanks: list[tuple[int, Any, Any, int]] = []
-        self._kind = tuple([self._lay(each) for each in args])
+        self._kind = tuple([self._lay(arg) for arg in args])
 
-    def _lay(self, item: Any) -> Any:
+    def _lay(self, item: Argument) -> Parts:
         """Append the slots of an argument; returns its kind."""
         if isinstance(item, tuple):
-            return tuple([self._lay(each) for each in item])
+            return tuple([self._lay(part) for part in item])
         if not isinstance(item, Blank):
             return _put(item, self._slots)
         self._blanks.append((len(self._slots), item.kind, item.dtype, item.slots - 1))
@@ -255,16 +265,16 @@ class Call:
             return
         if entry is None or entry(slots.buffer_info()[0]):
             left = iter(items)
-            self.kernel.dispatcher(*(_plain(_filled(each, left)) for each in self.args))
+            self.kernel.dispatcher(*(_plain(_filled(arg, left)) for arg in self.args))
 
 
-def _filled(item: Any, items: Iterator[Any]) -> Any:
+def _filled(item: Argument, items: Iterator[Any]) -> Argument:
     """An argument of a `Call` with the next `items` in place of blanks."""
     if isinstance(item, tuple):
-        return tuple([_filled(each, items) for each in item])
+        return tuple([_filled(part, items) for part in item])
     if not isinstance(item, Blank):
         return item
-    brought = next(items)
+    brought: Argument = next(items)
     if brought is None and item.dtype is not None:
         return np.zeros((0,) * (item.slots - 1), item.dtype)
     return brought
@@ -319,7 +329,7 @@ TARGETS = {
 """The processors that it is made for, on Linux, the best first: architecture, required features."""
 
 
-def entry_name(kernel: Kernel, kind: Any) -> str:
+def entry_name(kernel: Kernel, kind: Parts) -> str:
     """The name of a kernel's entry in the object code that the package brings."""
     return f"{kernel.module.rpartition('.')[2]}-{kernel.name}-{_hash(str(kind))}"
 
@@ -338,12 +348,12 @@ def _target() -> str | None:
     triple, features = binding.get_process_triple(), binding.get_host_cpu_features()
     for name, (architecture, needed) in TARGETS.items():
         here = triple.startswith(architecture) and "linux" in triple
-        if here and all(features.get(each) for each in needed) and (SHIPPED / name).is_dir():
+        if here and all(features.get(feature) for feature in needed) and (SHIPPED / name).is_dir():
             return name
     return None
 
 
-def shipped(kernel: Kernel, kind: Any) -> bytes | None:
+def shipped(kernel: Kernel, kind: Parts) -> bytes | None:
     """The object code that the package brings for this machine; None where there is none."""
     target = _target()
     if target is None:
@@ -360,9 +370,9 @@ def _folders(*, private: bool = False) -> Iterator[Path]:
 
     The last is the private folder, if it is there and asked for.
     """
-    given = os.environ.get("NUMBA_CACHE_DIR")
-    if given:
-        yield Path(given)
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    if chosen:
+        yield Path(chosen)
     else:
         yield HERE / "__pycache__"
         with contextlib.suppress(RuntimeError):  # no home folder
@@ -376,9 +386,9 @@ def _read(name: str) -> bytes | None:
     """The object code in a file; None where there is none, or not what was written."""
     for folder in _folders(private=True):
         with contextlib.suppress(OSError):
-            found = (folder / name).read_bytes()
-            code = found[CHECKSUM:]
-            if hashlib.sha256(code).digest() == found[:CHECKSUM]:
+            content = (folder / name).read_bytes()
+            code = content[CHECKSUM:]
+            if hashlib.sha256(code).digest() == content[:CHECKSUM]:
                 return code
     return None
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import ctypes
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from llvmlite import binding, ir
@@ -23,6 +23,11 @@ from numba.np.numpy_support import from_dtype
 from subgame.engines.numba.compiling import njit
 from subgame.engines.numba.subnormals import definitions
 
+if TYPE_CHECKING:
+    from numba.core.cpu import CPUContext
+
+Layout: TypeAlias = "str | tuple[Layout, ...]"
+"""The kinds of arguments (see `native.Blank`) as texts, those of a tuple as a tuple."""
 _SLOT = ir.IntType(64)
 
 
@@ -33,7 +38,7 @@ class Target(NamedTuple):
     cpu: str
     features: str
 
-    def machine(self) -> Any:
+    def machine(self) -> binding.TargetMachine:
         """LLVM's machine, with the options that Numba uses for its own."""
         binding.initialize_all_targets()
         binding.initialize_all_asmprinters()
@@ -50,9 +55,9 @@ class Target(NamedTuple):
 class _Library(JITCodeLibrary):
     """The code of one function, which is neither optimised nor emitted."""
 
-    _whole: Any = None
+    _whole: binding.ModuleRef | None = None
 
-    def _optimize_functions(self, ll_module: Any) -> None:
+    def _optimize_functions(self, ll_module: binding.ModuleRef) -> None:
         ll_module.data_layout = self._codegen._data_layout
 
     def finalize(self) -> None:
@@ -61,14 +66,14 @@ class _Library(JITCodeLibrary):
     def get_pointer_to_function(self, name: str) -> int:
         return 0
 
-    def _get_module_for_linking(self) -> Any:
+    def _get_module_for_linking(self) -> binding.ModuleRef:
         """With all that it calls: Numba's own libraries, if they call it, link nothing further."""
         if self._whole is None:
             self._whole = super()._get_module_for_linking().clone()
             self._link(self._whole)
         return self._whole
 
-    def _link(self, module: Any) -> None:
+    def _link(self, module: binding.ModuleRef) -> None:
         """Link all that this function calls into a module, directly or through others."""
         seen, waiting = {self}, list(self._linking_libraries)
         while waiting:
@@ -80,7 +85,7 @@ class _Library(JITCodeLibrary):
                 module.link_in(alone, preserve=True)
                 waiting += library._linking_libraries if ours else []
 
-    def linked(self, name: str) -> Any:
+    def linked(self, name: str) -> binding.ModuleRef:
         """The code of this function and of all that it calls, not yet optimised."""
         module = self._final_module
         self._link(module)
@@ -89,7 +94,7 @@ class _Library(JITCodeLibrary):
                 function.linkage = "internal"
         return module
 
-    def emitted(self, module: Any, machine: Any) -> bytes:
+    def emitted(self, module: binding.ModuleRef, machine: binding.TargetMachine) -> bytes:
         """Object code of linked code for a target machine."""
         module.triple, module.data_layout = machine.triple, str(machine.target_data)
         mode = binding.parse_assembly(definitions(machine.triple))
@@ -114,12 +119,12 @@ class _Codegen(JITCPUCodegen):
     for_any_machine = True
     """See `subnormals`."""
 
-    def set_env(self, env_name: str, env: Any) -> None:
+    def set_env(self, env_name: str, env: object) -> None:
         """Nothing: only code that raises or calls Python uses the environment."""
 
 
 @contextmanager
-def _objects(context: Any) -> Iterator[Any]:
+def _objects(context: CPUContext) -> Iterator[_Codegen]:
     """Meanwhile Numba makes object code instead of code that it runs itself."""
     with global_compiler_lock:
         usual, context._internal_codegen = context._internal_codegen, _Codegen("subgame")
@@ -133,13 +138,16 @@ def _objects(context: Any) -> Iterator[Any]:
                 gc.enable()
 
 
-def object_code(function: Any, kinds: Any, name: str) -> bytes:
+def object_code(function: Callable[..., None], kinds: tuple[Layout, ...], name: str) -> bytes:
     """A kernel for arguments of some kinds, as object code for this machine; see `object_codes`."""
     return object_codes(function, kinds, name, [None])[0]
 
 
 def object_codes(
-    function: Any, kinds: Any, name: str, targets: Sequence[Target | None]
+    function: Callable[..., None],
+    kinds: tuple[Layout, ...],
+    name: str,
+    targets: Sequence[Target | None],
 ) -> list[bytes]:
     """A kernel for arguments of some kinds, as object code with one entry of that name.
 
@@ -151,57 +159,65 @@ def object_codes(
         error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True
     )(function)
     context = dispatcher.targetdescr.target_context
-    given = tuple(_type(kind) for kind in kinds)
+    signature = tuple(_type(kind) for kind in kinds)
     with _objects(context) as codegen:
-        dispatcher.compile(given)
-        compiled = dispatcher.overloads[given]
+        dispatcher.compile(signature)
+        compiled = dispatcher.overloads[signature]
         library = codegen.create_library(name)
         module = library.create_ir_module(name)
         callee = context.declare_function(module, compiled.fndesc)
         kind = ir.FunctionType(ir.IntType(32), [_SLOT.as_pointer()])
-        function = ir.Function(module, kind, name)
-        builder = ir.IRBuilder(function.append_basic_block())
+        entry = ir.Function(module, kind, name)
+        builder = ir.IRBuilder(entry.append_basic_block())
         slots = iter(range(1 << 20))
-        args = [_argument(context, builder, each, function.args[0], slots) for each in given]
-        status, _ = context.call_conv.call_function(builder, callee, types.none, given, args)
+        args = [
+            _argument(context, builder, argument, entry.args[0], slots) for argument in signature
+        ]
+        status, _ = context.call_conv.call_function(builder, callee, types.none, signature, args)
         builder.ret(status.code)
         library.add_ir_module(module)
         library.add_linking_library(compiled.library)
         module = library.linked(name)
-        machines = [codegen._tm if each is None else each.machine() for each in targets]
+        machines = [codegen._tm if target is None else target.machine() for target in targets]
         return [library.emitted(module.clone(), machine) for machine in machines]
 
 
-def _type(kind: Any) -> Any:
+def _type(kind: Layout) -> types.Type:
     """The type that Numba gives to an argument of a kind."""
     if isinstance(kind, tuple):
-        return types.Tuple([_type(each) for each in kind])
+        return types.Tuple([_type(part) for part in kind])
     if kind == "":
         return types.int64
     return types.Array(from_dtype(np.dtype(kind[0])), int(kind[1:]), "C")
 
 
-def _argument(context: Any, builder: Any, kind: Any, pointer: Any, slots: Iterator[int]) -> Any:
+def _argument(
+    context: CPUContext,
+    builder: ir.IRBuilder,
+    kind: Any,
+    pointer: ir.Value,
+    slots: Iterator[int],
+) -> ir.Value:
     """An argument of a kernel from the next slots."""
 
-    def slot() -> Any:
+    def slot() -> ir.Value:
         return builder.load(builder.gep(pointer, [ir.Constant(_SLOT, next(slots))]))
 
     if kind == types.int64:
         return slot()
     if not isinstance(kind, types.Array):
-        items = [_argument(context, builder, each, pointer, slots) for each in kind]
+        items = [_argument(context, builder, part, pointer, slots) for part in kind]
         return context.make_tuple(builder, kind, items)
     array = context.make_array(kind)(context, builder)
     item = context.get_abi_sizeof(context.get_data_type(kind.dtype))
     data = builder.inttoptr(slot(), array.data.type)
     shape = [slot() for _ in range(kind.ndim)]
     steps = [ir.Constant(_SLOT, item)]
-    for each in shape[:0:-1]:
-        steps.insert(0, builder.mul(steps[0], each))
+    for length in shape[:0:-1]:
+        steps.insert(0, builder.mul(steps[0], length))
     size = ir.Constant(_SLOT, 1)
-    for each in shape:
-        size = builder.mul(size, each)
+    for length in shape:
+        size = builder.mul(size, length)
     array.data, array.itemsize, array.nitems = data, ir.Constant(_SLOT, item), size
     array.shape = _packed(builder, shape)
     array.strides = _packed(builder, steps)
@@ -210,7 +226,7 @@ def _argument(context: Any, builder: Any, kind: Any, pointer: Any, slots: Iterat
     return array._getvalue()
 
 
-def _packed(builder: Any, items: list[Any]) -> Any:
+def _packed(builder: ir.IRBuilder, items: list[ir.Value]) -> ir.Value:
     out = ir.Constant(ir.ArrayType(_SLOT, len(items)), ir.Undefined)
     for k, item in enumerate(items):
         out = builder.insert_value(out, item, k)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ Stored = tuple[bool, bool, bool]
 
 
 @lru_cache
-def player_form(stored: Stored) -> tuple[Any, ...]:
+def player_form(stored: Stored) -> tuple[Blank | Packed, ...]:
     """`range_tiles.PlayerNumbers` with a blank for each array that there is."""
     short, *there = stored
     none = Packed(Int16Numbers(1).ints if short else NONE)
@@ -36,13 +35,13 @@ def player_form(stored: Stored) -> tuple[Any, ...]:
     )
 
 
-def numbers_of(regrets: Regrets) -> tuple[Stored, tuple[Any, ...]]:
+def numbers_of(regrets: Regrets) -> tuple[Stored, tuple[Numbers, ...]]:
     """How a player's numbers are stored, and what takes the place of the blanks."""
     regret, average, instant = regrets
     a, b = average is not None, instant is not None
     if isinstance(regret, Int16Numbers):
-        there = [each for each in regrets if each is not None]
-        arrays = (*(each.ints for each in there), *(each.scales for each in there))
+        there = [numbers for numbers in regrets if numbers is not None]
+        arrays = (*(numbers.ints for numbers in there), *(numbers.scales for numbers in there))
         return (True, a, b), arrays
     if b:
         return (False, a, b), (regret, average, instant) if a else (regret, instant)

@@ -8,18 +8,17 @@ terminals at once, so arrays are transposed before and after.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.numba.range_scratch import BOTH, NOBODY, OWN, THEIRS, Scratch, Team
+from subgame.engines.numba.range_scratch import BOTH, NOBODY, OWN, THEIRS, Numbers, Scratch, Team
 from subgame.engines.numba.range_terminals import Ends, evaluate
 from subgame.engines.numba.range_tiles import (
     BEST,
     LEARN,
     RESPOND,
-    Numbers,
     PlayerNumbers,
     Rates,
     Side,
@@ -29,6 +28,7 @@ from subgame.engines.numba.range_tiles import (
     win,
 )
 from subgame.engines.numba.simd import (
+    Lanes,
     blank,
     columns,
     fetch_add,
@@ -177,7 +177,7 @@ def copy_rows(f: BettingTree, b: BoardArrays, u: int, p: int, place: int, s: Scr
 
 
 @small
-def gain(f: BettingTree, sp: int, k: int, values: Any, into: Numbers) -> None:
+def gain(f: BettingTree, sp: int, k: int, values: Lanes, into: Numbers) -> None:
     """Add the values at leaf `k` of a street, which padding does not have."""
     if k < f.roots[sp // 2 + 1]:
         row = f.leaf_row[f.leaf_at[sp] + k] * LANES
@@ -384,7 +384,13 @@ def row_of(rates: NDArray[np.float64], t: int) -> Rates:
 
 
 @small
-def sweep_of(f: BettingTree, b: BoardArrays, kind: Kind, both: Any, rates: Any) -> Sweep:
+def sweep_of(
+    f: BettingTree,
+    b: BoardArrays,
+    kind: Kind,
+    both: tuple[PlayerNumbers, PlayerNumbers],
+    rates: tuple[Rates, Rates],
+) -> Sweep:
     """A sweep of a `kind`; numbers and rates are first the traverser's, then the opponent's."""
     p, mode, keep = kind
     mine = Side(p, both[0], rates[0], keep in (BOTH, OWN))

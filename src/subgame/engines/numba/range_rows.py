@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from subgame.engines.numba.range_kernels import row_of, tile_of, tiles
-from subgame.engines.numba.range_scratch import Scratch
+from subgame.engines.numba.range_scratch import Numbers, Scratch
 from subgame.engines.numba.range_terminals import Ends, evaluate
 from subgame.engines.numba.range_tiles import (
-    Numbers,
     PlayerNumbers,
     Side,
     descend,

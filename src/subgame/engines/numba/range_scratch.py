@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.numba.aligned import zeros
-from subgame.engines.numba.native import Call, Kernel, Packed
+from subgame.engines.numba.native import Argument, Call, Kernel, Packed
 from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.deal import padded
 from subgame.tree.ranges.tree import RangeTree
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 Ints = NDArray[np.int64]
-Numbers = NDArray[Any]  # float32 or float64
+Numbers = NDArray[np.floating]  # float32 or float64
+Precision = type[np.float32] | type[np.float64]
 NOBODY, THEIRS, BOTH, OWN = 0, 1, 2, 3
 """Whose averages a sweep updates. It computes the opponent's reach anyway, which is what the next
 sweep of the opponent would add; for the traverser's reach it must go down once more."""
@@ -74,12 +75,12 @@ class Workspace(NamedTuple):
     """[thread] (its number, the number of threads, `Team`, `Scratch` of the first street with its
     own arrays where `PRIVATE`, `Scratch` of all other streets)."""
 
-    def given(self, k: int, rows: Rows | None = None) -> Any:
+    def argument(self, k: int, rows: Rows | None = None) -> Argument:
         """The last argument of a kernel on thread `k`."""
         if rows is None:
             return self.packed[k]
         me, threads, team, *both = self.packed[k].item
-        return me, threads, team, *(each._replace(**rows._asdict()) for each in both)
+        return me, threads, team, *(scratch._replace(**rows._asdict()) for scratch in both)
 
 
 class Form:
@@ -87,7 +88,7 @@ class Form:
 
     __slots__ = ("args",)
 
-    def __init__(self, *args: Any) -> None:
+    def __init__(self, *args: Argument) -> None:
         self.args = args
 
 
@@ -98,8 +99,8 @@ class Workers:
         self.tree, self.threads = tree, threads
         self.arrays = Packed(tree.betting_tree), Packed(tree.boards)
         self.several = int(tree.boards.child_at[0]) > 1
-        self._workspaces: dict[Any, Workspace] = {}
-        self._calls: dict[Any, list[Call]] = {}
+        self._workspaces: dict[Precision, Workspace] = {}
+        self._calls: dict[tuple[Precision, Kernel, Form], list[Call]] = {}
         self._pool: ThreadPoolExecutor | None = None
 
     def close(self) -> None:
@@ -109,10 +110,10 @@ class Workers:
 
     def run(
         self,
-        dtype: Any,
+        dtype: Precision,
         kernel: Kernel,
         form: Form,
-        items: tuple[Any, ...],
+        items: tuple[Argument, ...],
         rows: Rows | None = None,
     ) -> None:
         """Run ``kernel(betting tree, boards, *form, work)`` on every thread; see `Workspace`.
@@ -122,7 +123,7 @@ class Workers:
         work, key = self.workspace(dtype), (dtype, kernel, form)
         calls = self._calls.get(key) if rows is None else None
         if calls is None:
-            owned = [work.given(k, rows) for k in range(self.threads)]
+            owned = [work.argument(k, rows) for k in range(self.threads)]
             calls = [Call(kernel, *self.arrays, *form.args, own) for own in owned]
             if rows is None:
                 self._calls[key] = calls
@@ -139,7 +140,7 @@ class Workers:
         for job in jobs:
             job.result()
 
-    def workspace(self, dtype: Any) -> Workspace:
+    def workspace(self, dtype: Precision) -> Workspace:
         """The working arrays in a precision."""
         if dtype not in self._workspaces:
             top = self._scratch(dtype, shared=True)
@@ -150,11 +151,11 @@ class Workers:
                 size = int(b.child_at[1] - b.child_at[0]) * int(top.ways[1]) * int(top.wide[1])
             team = Team(np.zeros(8, dtype=np.int64), zeros(size, dtype))
             tops = [top._replace(**{name: getattr(one, name) for name in PRIVATE}) for one in own]
-            each = [(k, self.threads, team, tops[k], own[k]) for k in range(self.threads)]
-            self._workspaces[dtype] = Workspace(team, top, list(map(Packed, each)))
+            last = [(k, self.threads, team, tops[k], own[k]) for k in range(self.threads)]
+            self._workspaces[dtype] = Workspace(team, top, list(map(Packed, last)))
         return self._workspaces[dtype]
 
-    def _scratch(self, dtype: Any, *, shared: bool) -> Scratch:
+    def _scratch(self, dtype: Precision, *, shared: bool) -> Scratch:
         """Working arrays, either those that threads share or those of one thread.
 
         If the first street has a single board, all threads work on it together and share its
@@ -206,7 +207,7 @@ class Workers:
         )
 
 
-def _pack(sizes: Any) -> tuple[int, NDArray[np.int64]]:
+def _pack(sizes: Ints) -> tuple[int, NDArray[np.int64]]:
     """The sum of sizes, and the offset of each: a multiple of `LANES`."""
     whole = -(-np.asarray(sizes, dtype=np.int64) // LANES) * LANES
     ends = np.cumsum(whole)

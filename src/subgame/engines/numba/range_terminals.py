@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from subgame.engines.numba.simd import cleared, load, part, rounding, small, splat, store
+from subgame.engines.numba.range_scratch import Numbers
+from subgame.engines.numba.simd import Lanes, cleared, load, part, rounding, small, splat, store
 from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.hand_order import BoardArrays
-
-Numbers = NDArray[Any]  # float32 or float64
 
 
 class Ends(NamedTuple):
@@ -26,8 +24,8 @@ class Ends(NamedTuple):
 
 @small
 def pour(
-    b: BoardArrays, u: int, o: int, first: int, last: int, at: int, e: Ends, total: Any
-) -> Any:
+    b: BoardArrays, u: int, o: int, first: int, last: int, at: int, e: Ends, total: Lanes
+) -> Lanes:
     """Add the reach of some runs of player `o`'s hands to the sums per card and to the total.
 
     If a and b cards equivalent to A and B are left, there are a b hands AB, and b of them contain a

@@ -8,14 +8,15 @@ in float32 to solve and in float64 to evaluate; kernels take their type from it.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.contract import Mode
-from subgame.engines.numba.range_scratch import Scratch
+from subgame.engines.numba.range_scratch import Numbers, Scratch
 from subgame.engines.numba.simd import (
+    Lanes,
     choose,
     kind_of,
     larger,
@@ -31,7 +32,6 @@ from subgame.engines.numba.simd import (
 from subgame.tree.ranges.betting_tree import LANES, BettingTree
 
 Ints = NDArray[np.int64]
-Numbers = NDArray[Any]  # float32 or float64
 Stored = NDArray[np.float32]
 Rates = tuple[float, float, float, float, float, float, float, float, float, float]
 """A row of `engines.rounding.dithered`, with iterations counted from 1."""
@@ -66,14 +66,14 @@ class Side(NamedTuple):
 
 
 @small
-def add(numbers: Stored, scales: Stored, at: int, fade: Any, more: Any, seed: int) -> None:
+def add(numbers: Stored, scales: Stored, at: int, fade: Lanes, more: Lanes, seed: int) -> None:
     """S <- S + (fade S + more), the average; see `engines.rounding`."""
     old = recall(numbers, scales, at, kind_of(more))
     note(numbers, scales, at, old + (old * fade + more), seed)
 
 
 @small
-def learn_from(player: PlayerNumbers, e: int, old: Any, gain: Any, rates: Rates) -> None:
+def learn_from(player: PlayerNumbers, e: int, old: Lanes, gain: Lanes, rates: Rates) -> None:
     """R <- base R + (fade R + gain): discounts by the sign of R, and the instantaneous regret.
 
     A base of 0 is needed where R is dropped: R - R + gain would leave the rounding of R in it.
@@ -89,8 +89,8 @@ class Matching(NamedTuple):
     """How a player's weights follow from regrets."""
 
     player: PlayerNumbers
-    positive: Any  # vectors: the discounts of positive and negative regrets
-    negative: Any
+    positive: Lanes  # the discounts of positive and negative regrets
+    negative: Lanes
     predicted: bool
 
 
@@ -102,7 +102,7 @@ def matching(side: Side, like: float) -> Matching:
 
 
 @small
-def weight_of(m: Matching, e: int) -> Any:
+def weight_of(m: Matching, e: int) -> Lanes:
     """The weight of an action in regret matching: the regret, or its prediction."""
     like, player = kind_of(m.positive), m.player
     w = recall(player.weights, player.scale, e, like)
@@ -113,7 +113,7 @@ def weight_of(m: Matching, e: int) -> Any:
 
 
 @small
-def shares(total: Any, n: int) -> Any:
+def shares(total: Lanes, n: int) -> tuple[Lanes, Lanes]:
     """Regret matching, given the sum of the weights of all `n` actions: (share, even).
 
     An action with weight w is played with probability ``w share + even``: in proportion to the
@@ -125,7 +125,7 @@ def shares(total: Any, n: int) -> Any:
 
 
 @small
-def shares_of(m: Matching, e: int, n: int) -> Any:
+def shares_of(m: Matching, e: int, n: int) -> tuple[Lanes, Lanes]:
     """`shares` of a decision whose weights start at `e`.
 
     Reading the weights again later costs less than storing them.
@@ -223,7 +223,7 @@ def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
 
 
 @small
-def win(f: BettingTree, e: int, last: int, lane: int, values: Any, into: Numbers) -> int:
+def win(f: BettingTree, e: int, last: int, lane: int, values: Lanes, into: Numbers) -> int:
     """Pay a lane's values at its terminals, which begin at `e`; returns where they end."""
     like = into[0]
     while e < last and f.end_lane[e] == lane:
@@ -294,7 +294,7 @@ def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
 
 
 @small
-def played(m: Matching, e: int, n: int, value: Numbers, to: int) -> Any:
+def played(m: Matching, e: int, n: int, value: Numbers, to: int) -> Lanes:
     """The value of a decision with any number of actions, played in proportion to the weights."""
     like = kind_of(m.positive)
     (share, even), mean = shares_of(m, e, n), splat(0.0, like)
@@ -319,11 +319,11 @@ def follow(f: BettingTree, sp: int, side: Side, at: int, mode: int, s: Scratch) 
             for row in range(first + 1, last):
                 best = larger(best, load(value, row * LANES, like))
         if mode == WITHIN:  # the weights are the probabilities of locked hands, 0 elsewhere
-            given, mean = zero, zero
+            total, mean = zero, zero
             for row in range(first, last):
                 w = recall(player.weights, player.scale, at + row * LANES, like)
-                given, mean = given + w, mean + w * load(value, row * LANES, like)
-            best = choose(given, zero, mean, best)
+                total, mean = total + w, mean + w * load(value, row * LANES, like)
+            best = choose(total, zero, mean, best)
         up = f.parent[i] * LANES
         store(value, up, load(value, up, like) + best)
         if mode == RESPOND:

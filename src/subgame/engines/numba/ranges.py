@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from subgame.engines.numba.range_scratch import (
     NOBODY,
     OWN,
     THEIRS,
+    Precision,
     Rows,
     Scratch,
     Workers,
@@ -37,6 +38,7 @@ from subgame.engines.rounding import RESOLUTION, dithered
 from subgame.errors import SubgameError, did_you_mean
 from subgame.memory import Allowance, cores
 from subgame.tree.parts import both
+from subgame.tree.public_tree import Reals
 from subgame.tree.ranges.betting_tree import LANES, Street
 from subgame.tree.ranges.deal import padded
 from subgame.tree.ranges.stage import stage_tree
@@ -72,8 +74,8 @@ class _Plan(NamedTuple):
 class _Views(NamedTuple):
     """Parts of a workspace: the numbers at the roots of a single board."""
 
-    reach: tuple[Any, Any]  # [p][root, place]
-    paid: Any  # [root, place] the traverser's values after a sweep
+    reach: tuple[Reals, Reals]  # [p][root, place]
+    paid: Reals  # [root, place] the traverser's values after a sweep
 
 
 class NumbaRangeEngine(EngineBase):
@@ -102,7 +104,7 @@ class NumbaRangeEngine(EngineBase):
         self._asked = threads
         threads = threads or min(cores(), max(1, self.size // SHARE))
         self._workers = Workers(tree, threads)
-        self._seen: tuple[Workers, dict[Any, _Views]] = self._workers, {}
+        self._seen: tuple[Workers, dict[Precision, _Views]] = self._workers, {}
 
     @property
     def threads(self) -> int:
@@ -123,18 +125,18 @@ class NumbaRangeEngine(EngineBase):
         hands = self.tree.boards.hands[: 2 * self.many].reshape(-1, 2)
         return both(lambda p: np.arange(int(hands[:, p].max())) < hands[:, p, None])
 
-    def _enter(self, dtype: Any, p: int, reach: Floats) -> None:
+    def _enter(self, dtype: Precision, p: int, reach: Floats) -> None:
         """Copy player `p`'s reach [root, infoset] into the workspace."""
-        given = np.asarray(reach)
+        entered = np.asarray(reach)
         if self.many == 1:
-            self._views(dtype).reach[p][:] = given.take(self.stand[p], axis=1)
+            self._views(dtype).reach[p][:] = entered.take(self.stand[p], axis=1)
             return
-        top, given = self._workers.workspace(dtype).top, given.reshape(self.ways, self.many, -1)
+        top, entered = self._workers.workspace(dtype).top, entered.reshape(self.ways, self.many, -1)
         into = self._at_roots(top, top.way, int(top.way_at[p]))
-        into[:, :, : given.shape[2]] = given.transpose(1, 0, 2)
-        into[:, :, given.shape[2] :] = 0
+        into[:, :, : entered.shape[2]] = entered.transpose(1, 0, 2)
+        into[:, :, entered.shape[2] :] = 0
 
-    def _views(self, dtype: Any) -> _Views:
+    def _views(self, dtype: Precision) -> _Views:
         """The numbers at the roots of a single board."""
         workers = self._workers
         if self._seen[0] is not workers:
@@ -151,12 +153,12 @@ class NumbaRangeEngine(EngineBase):
             views[dtype] = _Views(reach, paid)
         return views[dtype]
 
-    def _at_roots(self, top: Scratch, numbers: NDArray[Any], at: int) -> NDArray[Any]:
+    def _at_roots(self, top: Scratch, numbers: Reals, at: int) -> Reals:
         """[board, betting root, place] numbers of a workspace at the roots, from `at` on."""
         wide = int(top.wide[0])
         return numbers[at : at + self.many * self.ways * wide].reshape(self.many, self.ways, wide)
 
-    def _paid(self, dtype: Any, p: int) -> Floats:
+    def _paid(self, dtype: Precision, p: int) -> Floats:
         """[root, infoset] player `p`'s values at the roots after the last sweep."""
         if self.many == 1:
             paid = self._views(dtype).paid.take(self.places[p], axis=1)
@@ -164,12 +166,12 @@ class NumbaRangeEngine(EngineBase):
             return out / self.tree.deals
         top = self._workers.workspace(dtype).top
         paid, held = self._at_roots(top, top.result, int(top.result_at[0])), self._held[p]
-        found = np.where(held[:, None], paid[:, :, : held.shape[1]], 0).astype(np.float64)
-        return found.transpose(1, 0, 2).reshape(self.ways * self.many, -1) / self.tree.deals
+        values = np.where(held[:, None], paid[:, :, : held.shape[1]], 0).astype(np.float64)
+        return values.transpose(1, 0, 2).reshape(self.ways * self.many, -1) / self.tree.deals
 
     def _run(
         self,
-        dtype: Any,
+        dtype: Precision,
         kind: tuple[int, int, int],
         pair: Pair,
         rates: Floats,
@@ -204,8 +206,8 @@ class NumbaRangeEngine(EngineBase):
 
     @cached_property
     def _roots(self) -> tuple[Floats, Floats]:
-        given = self._held if self.many > 1 else [side.reach for side in self.tree.players]
-        return both(lambda p: np.tile(np.asarray(given[p], np.float64), (self.ways, 1)))
+        reach = self._held if self.many > 1 else [side.reach for side in self.tree.players]
+        return both(lambda p: np.tile(np.asarray(reach[p], np.float64), (self.ways, 1)))
 
     def rates(self, discounts: Floats, begin: int) -> Floats:
         """[t, 10] discounts, the number of earlier iterations, and what kernels apply."""
@@ -250,7 +252,7 @@ class NumbaRangeEngine(EngineBase):
         forms: tuple[Stored, ...] = (one, two)
         arrays, checked = (*mine, *theirs), UNCHECKED
         if check is not None:  # two more players, who play the averages
-            three, four = (numbers_of(Regrets(each.average, None, None)) for each in pair)
+            three, four = (numbers_of(Regrets(regrets.average, None, None)) for regrets in pair)
             forms, arrays = (*forms, three[0], four[0]), (*arrays, *three[1], *four[1])
             checked = self._checked[1]
         else:
@@ -323,7 +325,7 @@ class NumbaRangeEngine(EngineBase):
         """Player `p`'s counterfactual best response; hands that are locked play as they must."""
         return self._evaluated(p, None, opponent_plan)
 
-    def responses(self, probs: tuple[Any, Any]) -> tuple[float, float]:
+    def responses(self, probs: tuple[Numbers, Numbers]) -> tuple[float, float]:
         """[p] what the opponent's best response to player p's probabilities wins."""
         if not self.can_check:
             return super().responses(probs)
@@ -368,7 +370,7 @@ class NumbaRangeEngine(EngineBase):
         form, player = numbers_of(Regrets(readable(sigma), None, None))
         f = self.tree.betting_tree
         above = np.asarray(reach, dtype=np.float64).reshape(self.ways, self.many, -1)
-        found: list[Floats] = []
+        reached: list[Floats] = []
         for street in range(len(self.tree.streets)):
             sp, first, wide = 2 * street + p, int(self.first[street]), self._wide(p, street)
             size = (int(f.rows[sp]), int(self.first[street + 1]) - first, padded(wide))
@@ -376,9 +378,9 @@ class NumbaRangeEngine(EngineBase):
             out[: f.roots[street], :, :wide] = self.enter(p, above, street)
             items = (p, street, first, *player, _STILL, out)
             self._workers.run(np.float64, RUN_REACH, reach_form(form), items)
-            found.append(out[:, :, :wide])
-            above = found[-1][f.leaf_row[f.leaf_at[sp] : f.leaf_at[sp + 1]]]
-        return found
+            reached.append(out[:, :, :wide])
+            above = reached[-1][f.leaf_row[f.leaf_at[sp] : f.leaf_at[sp + 1]]]
+        return reached
 
     def row_values(
         self, p: int, opponent_sigma: Numbers, reach: Floats, sigma: Numbers | None = None
@@ -409,8 +411,8 @@ class NumbaRangeEngine(EngineBase):
         at[0] = 0
         rows = Rows(np.zeros(count * wide), at)
         self._evaluated(p, sigma, opponent_plan, rows=rows)
-        found: Floats = rows.rows.reshape(count, wide)[:, self.places[p]] / self.tree.deals
-        return found
+        values: Floats = rows.rows.reshape(count, wide)[:, self.places[p]] / self.tree.deals
+        return values
 
     def enter(self, p: int, above: Floats, street: int) -> Floats:
         """[root, board, hand] on a street, from [leaf, board, hand] on the street before."""
@@ -432,8 +434,8 @@ class NumbaRangeEngine(EngineBase):
         size = int(first - up) * wide
         out: Floats = np.stack(
             [
-                np.bincount(place[real], each[real], size).astype(np.float64)
-                for each in paid[:, :, : place.shape[1]]
+                np.bincount(place[real], values[real], size).astype(np.float64)
+                for values in paid[:, :, : place.shape[1]]
             ]
         ).reshape(len(paid), -1, wide)
         for u in range(int(up), int(first)):  # hands that suits exchange have the mean of theirs
@@ -447,12 +449,12 @@ class NumbaRangeEngine(EngineBase):
         """[k, board, hand] the opponent's reach possible with each of player `p`'s hands."""
         self._check_plain()
         first, many = int(self.first[street]), self._wide(p, street)
-        given = np.ascontiguousarray(reach, dtype=np.float64)
-        out = np.zeros((*given.shape[:2], many))
+        opponent = np.ascontiguousarray(reach, dtype=np.float64)
+        out = np.zeros((*opponent.shape[:2], many))
         tall = padded(max(self._wide(q, street) for q in (0, 1))) + LANES
         sizes = (tall, tall, self.tree.num_cards)
         space = tuple(np.zeros((self.threads, size * LANES)) for size in sizes)
-        self._workers.run(np.float64, RUN_OPPOSING, OPPOSING, (p, first, given, out, *space))
+        self._workers.run(np.float64, RUN_OPPOSING, OPPOSING, (p, first, opponent, out, *space))
         out /= self.tree.deals
         return out
 
@@ -465,11 +467,11 @@ class NumbaRangeEngine(EngineBase):
         """[board, hand] ``board * widest + place`` on the parent board; -1: padding."""
         b, (up, first, last) = self.tree.boards, self.first[street - 1 : street + 2]
         parent = np.repeat(np.arange(first - up), np.diff(b.child_at[up : first + 1]))
-        hands, at = (each[2 * first + p : 2 * last : 2, None] for each in (b.hands, b.hand_at))
+        hands, at = (table[2 * first + p : 2 * last : 2, None] for table in (b.hands, b.hand_at))
         h = np.arange(self._wide(p, street))
-        found = b.above.take(np.minimum(at + h, len(b.above) - 1)).astype(np.int64)
-        found += (parent * self._wide(p, street - 1))[:, None]
-        return np.where(h < hands, found, -1)
+        places = b.above.take(np.minimum(at + h, len(b.above) - 1)).astype(np.int64)
+        places += (parent * self._wide(p, street - 1))[:, None]
+        return np.where(h < hands, places, -1)
 
     def _check_plain(self) -> None:
         if self.tree.merged:

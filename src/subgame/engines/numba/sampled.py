@@ -63,7 +63,9 @@ class NumbaSweeps(Sweeps):
         seed: int = 0,
     ) -> Floats:
         parts = np.array_split(np.arange(len(ranks)), min(self.threads, len(ranks)))
-        hands = [self._hands(ranks[b], [each[b] for each in buckets]) for b in range(len(ranks))]
+        hands = [
+            self._hands(ranks[b], [street[b] for street in buckets]) for b in range(len(ranks))
+        ]
 
         def some(part: NDArray[np.int64]) -> Floats:
             out = self.zeros()
@@ -75,10 +77,10 @@ class NumbaSweeps(Sweeps):
             out = some(parts[0])
         else:
             with ThreadPoolExecutor(len(parts)) as pool:
-                found = list(pool.map(some, parts))
-            out = found[0]
-            for each in found[1:]:
-                out += each
+                deltas = list(pool.map(some, parts))
+            out = deltas[0]
+            for delta in deltas[1:]:
+                out += delta
         return self._scaled(p, out)
 
     def _scaled(self, p: int, out: Floats) -> Floats:
@@ -97,11 +99,13 @@ class NumbaSweeps(Sweeps):
         ranks: NDArray[np.int16],
         buckets: Sequence[NDArray[np.int16]],
     ) -> NDArray[np.float64]:
-        out, found = self.zeros(), []
+        out, values = self.zeros(), []
         for b in range(len(ranks)):
-            value = self._sweep(p, sigma, self._hands(ranks[b], [each[b] for each in buckets]), out)
-            found.append(value[0].sum(dtype=np.float64) / (self.hands * self.opponents))
-        return np.array(found)
+            value = self._sweep(
+                p, sigma, self._hands(ranks[b], [street[b] for street in buckets]), out
+            )
+            values.append(value[0].sum(dtype=np.float64) / (self.hands * self.opponents))
+        return np.array(values)
 
     def _board(self, p: int, sigma: Floats, hands: Hands, out: Floats, seed: int) -> None:
         if self.pairs:
@@ -123,7 +127,7 @@ class NumbaSweeps(Sweeps):
         order = np.argsort(ranks, kind="stable")[len(ranks) - self.hands :]
         new = np.append(True, np.diff(ranks[order]) > 0)
         tie = np.append(np.flatnonzero(new), len(order))
-        bucket = np.stack([each[order] for each in buckets]).astype(np.int64)
+        bucket = np.stack([street[order] for street in buckets]).astype(np.int64)
         return Hands(self.deck.hands[order], tie, np.cumsum(new), bucket)
 
 

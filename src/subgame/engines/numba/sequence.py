@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.base import EngineBase
-from subgame.engines.contract import Both, Loop, Mode, Pair, Regrets, Response
+from subgame.engines.contract import Both, Loop, Mode, Numbers, Pair, Regrets, Response
 from subgame.engines.numba.native import Blank, Call, Kernel, Packed
 from subgame.engines.numba.sequence_state import State, scratch
 from subgame.tree.parts import both
@@ -88,7 +88,7 @@ class NumbaSequenceEngine(EngineBase):
         """The part of each player's `State.reach` at the root infosets."""
         return both(lambda p: self.works[p].reach[: self.slots[p]])
 
-    def _state(self, p: int, regrets: Regrets, reach: Floats) -> tuple[Any, Any, Any]:
+    def _state(self, p: int, regrets: Regrets, reach: Floats) -> tuple[Numbers, Numbers, Numbers]:
         """What the calls of kernels take for player `p`'s `State`, with `reach` at the roots."""
         self._heads[p][:] = reach.reshape(-1)
         regret, average, instant = regrets
@@ -98,9 +98,9 @@ class NumbaSequenceEngine(EngineBase):
     def _calls(self) -> _Calls:
         """The kernels with the arrays of this tree."""
         after = len(Regrets._fields)
-        one, two = ((_FLOATS, _FLOATS, _FLOATS, *tuple(self.works[p])[after:]) for p in (0, 1))
+        works: tuple[tuple[Any, ...], tuple[Any, ...]] = self.works
+        one, two = ((_FLOATS, _FLOATS, _FLOATS, *work[after:]) for work in works)
         plexes, ends, rates = self.plexes, self.terminals, (_FLOATS, _FLOATS)
-        works = tuple(map(tuple, self.works))
         rest = (_FLOATS, _INTEGER, *4 * (_FLOATS,))
         return _Calls(
             Call(RUN_ITERATIONS, plexes, ends, (one, two), Blank("d2"), _INTEGER, _INTEGER),
@@ -154,8 +154,8 @@ class NumbaSequenceEngine(EngineBase):
         """[q] the strategy that regret matching plays; ones at the root infosets."""
         state = self._state(p, _playable(regrets), np.ones(self.slots[p]))
         self._calls.match[p](*state, rates)
-        found: Floats = self.works[p].sigma.copy()
-        return found
+        strategy: Floats = self.works[p].sigma.copy()
+        return strategy
 
     def behaviour(self, p: int, average: Floats | None) -> Floats:
         """[q] the behaviour strategy of a realisation plan; uniform where it is never reached."""
@@ -171,7 +171,7 @@ class NumbaSequenceEngine(EngineBase):
         watch()
         after = len(Regrets._fields)
 
-        def state(p: int) -> tuple[Any, ...]:
+        def state(p: int) -> tuple[Numbers, ...]:
             """`State` as plain arrays."""
             mine = self._state(p, pair[p], self.tree.players[p].reach)
             return (*(NONE if part is None else part for part in mine), *self.works[p][after:])
@@ -208,7 +208,7 @@ class NumbaSequenceEngine(EngineBase):
         best[: self.slots[p]] = 1.0
         return self._response(p, opponent_plan, True, best)
 
-    def responses(self, probs: tuple[Any, Any]) -> tuple[float, float]:
+    def responses(self, probs: tuple[Numbers, Numbers]) -> tuple[float, float]:
         """[p] what the opponent's best response to player p's probabilities wins, in one call."""
         won = np.empty(2)
         one, two = probs

@@ -11,9 +11,9 @@ alive.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir
@@ -21,9 +21,21 @@ from numba import types
 from numba.core import cgutils
 from numba.core.datamodel.models import PrimitiveModel
 from numba.extending import intrinsic, overload, register_model
+from numpy.typing import NDArray
 
 from subgame.engines.numba.compiling import njit
 from subgame.engines.rounding import CANCELLED, LEAST, MIX, TOP
+
+if TYPE_CHECKING:
+    from numba.core.cpu import CPUContext
+    from numba.core.datamodel.manager import DataModelManager
+    from numba.core.typing.context import Context
+    from numba.core.typing.templates import Signature
+
+Emitter = Callable[..., ir.Value]
+"""A function that emits code with a builder."""
+Stored = NDArray[np.float32] | NDArray[np.int16]
+"""Numbers as they are kept, with scales where they are int16."""
 
 WIDTH = 16
 STEP = 0x9E3779B9
@@ -54,65 +66,76 @@ small = njit(error_model="numpy", forceinline=True, no_cpython_wrapper=True, no_
 class Lanes(types.Type):
     """The type of a vector of `WIDTH` numbers."""
 
-    def __init__(self, dtype: Any) -> None:
+    def __init__(self, dtype: types.Type) -> None:
         self.dtype = dtype
         super().__init__(name=f"Lanes({dtype})")
 
 
 @register_model(Lanes)
 class _Model(PrimitiveModel):
-    def __init__(self, manager: Any, kind: Lanes) -> None:
+    def __init__(self, manager: DataModelManager, kind: Lanes) -> None:
         super().__init__(manager, kind, _vector(kind.dtype))
 
 
-def _vector(dtype: Any, width: int = WIDTH) -> Any:
+def _vector(dtype: types.Type, width: int = WIDTH) -> ir.VectorType:
     return ir.VectorType(_ELEMENTS[dtype], width)
 
 
 class Value:
     """An argument of an intrinsic: LLVM's value and Numba's type of it."""
 
-    def __init__(self, context: Any, builder: Any, value: Any, kind: Any) -> None:
-        self.context, self.builder, self.value, self.kind = context, builder, value, kind
+    def __init__(
+        self, context: CPUContext, builder: ir.IRBuilder, value: ir.Value, kind: types.Type
+    ) -> None:
+        self.context, self.builder, self.value = context, builder, value
+        self.kind: Any = kind
 
-    def _place(self, index: Any, vector: Any) -> Any:
+    def _place(self, index: ir.Value, vector: ir.VectorType) -> ir.Value:
         return self.builder.bitcast(self.builder.gep(self.value, [index]), vector.as_pointer())
 
-    def read(self, index: Any, width: int = WIDTH) -> Any:
+    def read(self, index: ir.Value, width: int = WIDTH) -> ir.Value:
         """The numbers of this array from an index on."""
         place = self._place(index, _vector(self.kind.dtype, width))
         return self.builder.load(place, align=self.kind.dtype.bitwidth // 8)
 
-    def write(self, index: Any, vector: Any) -> None:
+    def write(self, index: ir.Value, vector: ir.Value) -> None:
         """Write numbers to this array from an index on."""
         place = self._place(index, vector.type)
         self.builder.store(vector, place, align=self.kind.dtype.bitwidth // 8)
 
-    def repeated(self, dtype: Any, width: int = WIDTH) -> Any:
+    def repeated(self, dtype: types.Type, width: int = WIDTH) -> ir.Value:
         """A vector of this number, as one of `dtype`."""
         return _repeated(
             self.builder, self.context.cast(self.builder, self.value, self.kind, dtype), width
         )
 
 
-def emitted(result: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+def emitted(result: Callable[..., types.Type]) -> Callable[[Emitter], Callable[..., Any]]:
     """Make an intrinsic of a function that emits its code, given a builder and `Value` arguments.
 
     `result` gives the type of the result from those of the arguments, in which integers are int64.
     """
 
-    def made(emit: Callable[..., Any]) -> Any:
+    def made(emit: Emitter) -> Callable[..., Any]:
         @wraps(emit)  # Numba asks for its signature
-        def typed(typing: Any, *given: Any) -> Any:
-            kinds = [types.int64 if isinstance(each, types.Integer) else each for each in given]
+        def typed(typing: Context, *arguments: types.Type) -> tuple[Signature, Emitter]:
+            kinds = [
+                types.int64 if isinstance(argument, types.Integer) else argument
+                for argument in arguments
+            ]
             out = result(*kinds)
 
-            def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            def codegen(
+                context: CPUContext,
+                builder: ir.IRBuilder,
+                signature: Signature,
+                args: Sequence[ir.Value],
+            ) -> ir.Value:
                 values = zip(args, kinds, strict=True)
-                found = emit(builder, *(Value(context, builder, *each) for each in values))
-                if isinstance(found, tuple):
-                    return context.make_tuple(builder, out, found)
-                return context.get_dummy_value() if found is None else found
+                code = emit(builder, *(Value(context, builder, *pair) for pair in values))
+                if isinstance(code, tuple):
+                    return context.make_tuple(builder, out, code)
+                return context.get_dummy_value() if code is None else code
 
             return out(*kinds), codegen
 
@@ -121,20 +144,22 @@ def emitted(result: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     return made
 
 
-def _nothing(*kinds: Any) -> Any:
+def _nothing(*kinds: types.Type) -> types.Type:
     return types.void
 
 
-def _first(kind: Any, *more: Any) -> Any:
+def _first(kind: types.Type, *more: types.Type) -> types.Type:
     return kind
 
 
-def _lanes(*kinds: Any) -> Any:
+def _lanes(*kinds: types.Type) -> Lanes:
     """A vector of numbers like the last argument."""
     return Lanes(kinds[-1])
 
 
-def _convert(builder: Any, value: Any, before: Any, after: Any) -> Any:
+def _convert(
+    builder: ir.IRBuilder, value: ir.Value, before: types.Type, after: types.Type
+) -> ir.Value:
     """A vector in another type; to int16 it is rounded down."""
     if before == after:
         return value
@@ -146,9 +171,9 @@ def _convert(builder: Any, value: Any, before: Any, after: Any) -> Any:
     return (builder.fpext if after == types.float64 else builder.fptrunc)(value, vector)
 
 
-def _called(builder: Any, name: str, out: Any, *args: Any) -> Any:
+def _called(builder: ir.IRBuilder, name: str, out: ir.Type, *args: ir.Value) -> ir.Value:
     """The result of an LLVM function of vectors, whose name llvmlite does not construct."""
-    kinds = [each.type for each in args]
+    kinds = [arg.type for arg in args]
     suffix = f"v{WIDTH}{'f32' if kinds[0].element == ir.FloatType() else 'f64'}"
     function = cgutils.get_or_insert_function(
         builder.module, ir.FunctionType(out, kinds), f"llvm.{name}.{suffix}"
@@ -156,20 +181,20 @@ def _called(builder: Any, name: str, out: Any, *args: Any) -> Any:
     return builder.call(function, args)
 
 
-def _repeated(builder: Any, number: Any, width: int = WIDTH) -> Any:
+def _repeated(builder: ir.IRBuilder, number: ir.Value, width: int = WIDTH) -> ir.Value:
     """A vector of one number."""
     nothing = ir.Constant(ir.VectorType(number.type, width), ir.Undefined)
     first = builder.insert_element(nothing, number, ir.Constant(_INT32, 0))
     return _shuffled(builder, first, nothing, [0] * width)
 
 
-def _shuffled(builder: Any, x: Any, y: Any, order: list[int]) -> Any:
+def _shuffled(builder: ir.IRBuilder, x: ir.Value, y: ir.Value, order: list[int]) -> ir.Value:
     """The numbers of two vectors, one after another, in some order."""
     return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(_INT32, len(order)), order))
 
 
 @emitted(lambda arrays: types.Tuple([types.CPointer(array.dtype) for array in arrays.types]))
-def views(builder: Any, arrays: Value) -> Any:
+def views(builder: ir.IRBuilder, arrays: Value) -> tuple[ir.Value, ...]:
     """A tuple of arrays as a tuple of pointers to their first items."""
     return tuple(
         cgutils.create_struct_proxy(kind)(
@@ -180,19 +205,19 @@ def views(builder: Any, arrays: Value) -> Any:
 
 
 @emitted(_lanes)
-def load(builder: Any, array: Value, index: Value, like: Value) -> Any:
+def load(builder: ir.IRBuilder, array: Value, index: Value, like: Value) -> ir.Value:
     """The `WIDTH` numbers from `index` on, in the type of the scalar `like`."""
     return _convert(builder, array.read(index.value), array.kind.dtype, like.kind)
 
 
 @emitted(_nothing)
-def store(builder: Any, array: Value, index: Value, value: Value) -> None:
+def store(builder: ir.IRBuilder, array: Value, index: Value, value: Value) -> None:
     """Write `WIDTH` numbers from `index` on."""
     array.write(index.value, _convert(builder, value.value, value.kind.dtype, array.kind.dtype))
 
 
 @emitted(_nothing)
-def prefetch(builder: Any, array: Value, index: Value) -> None:
+def prefetch(builder: ir.IRBuilder, array: Value, index: Value) -> None:
     """Start to bring the numbers at `index` into the first-level cache."""
     byte = ir.IntType(8).as_pointer()
     kind = ir.FunctionType(ir.VoidType(), [byte, _INT32, _INT32, _INT32])
@@ -202,25 +227,25 @@ def prefetch(builder: Any, array: Value, index: Value) -> None:
 
 
 @emitted(_lanes)
-def splat(builder: Any, value: Value, like: Value) -> Any:
+def splat(builder: ir.IRBuilder, value: Value, like: Value) -> ir.Value:
     """One number, `WIDTH` times, in the type of the scalar `like`."""
     return value.repeated(like.kind)
 
 
 @emitted(_first)
-def larger(builder: Any, a: Value, b: Value) -> Any:
+def larger(builder: ir.IRBuilder, a: Value, b: Value) -> ir.Value:
     """The elementwise maximum: one instruction, where a comparison takes two."""
     return _called(builder, "maxnum", a.value.type, a.value, b.value)
 
 
 @emitted(_first)
-def choose(builder: Any, a: Value, b: Value, yes: Value, no: Value) -> Any:
+def choose(builder: ir.IRBuilder, a: Value, b: Value, yes: Value, no: Value) -> ir.Value:
     """`yes` where ``a > b``, else `no`."""
     return builder.select(builder.fcmp_ordered(">", a.value, b.value), yes.value, no.value)
 
 
 @emitted(_first)
-def rounding(builder: Any, total: Value) -> Any:
+def rounding(builder: ir.IRBuilder, total: Value) -> ir.Value:
     """What rounding may leave of a difference of sums that are parts of `total`."""
     last_bit = {32: 2.0**-23, 64: 2.0**-52}[total.kind.dtype.bitwidth]
     share = ir.Constant(total.value.type, [CANCELLED * last_bit] * WIDTH)
@@ -228,7 +253,7 @@ def rounding(builder: Any, total: Value) -> Any:
 
 
 @emitted(_first)
-def cleared(builder: Any, value: Value, least: Value) -> Any:
+def cleared(builder: ir.IRBuilder, value: Value, least: Value) -> ir.Value:
     """The value where its size is more than `least`, else 0; see `engines.rounding`."""
     kind = value.value.type
     size = _called(builder, "fabs", kind, value.value)
@@ -236,14 +261,14 @@ def cleared(builder: Any, value: Value, least: Value) -> Any:
     return builder.select(builder.fcmp_ordered(">", size, least.value), value.value, zero)
 
 
-def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
+def _transposed(builder: ir.IRBuilder, rows: list[ir.Value]) -> list[ir.Value]:
     """Transpose four vectors of four numbers, or each four numbers of four longer vectors.
 
     Every step is one instruction of all common processors, for a whole register.
     """
     width = rows[0].type.count
 
-    def mixed(x: Any, y: Any, *order: int) -> Any:
+    def mixed(x: ir.Value, y: ir.Value, *order: int) -> ir.Value:
         """The same four numbers of each four of two vectors; those of the second count from 4."""
         places = [(k % 4 + (width if k > 3 else 0)) for k in order]
         return _shuffled(builder, x, y, [q + k for q in range(0, width, 4) for k in places])
@@ -255,7 +280,7 @@ def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
 
 @emitted(_nothing)
 def turn(
-    builder: Any,
+    builder: ir.IRBuilder,
     source: Value,
     a: Value,
     b: Value,
@@ -276,7 +301,14 @@ def turn(
 
 @emitted(_nothing)
 def gather(
-    builder: Any, source: Value, a: Value, b: Value, c: Value, d: Value, into: Value, at: Value
+    builder: ir.IRBuilder,
+    source: Value,
+    a: Value,
+    b: Value,
+    c: Value,
+    d: Value,
+    into: Value,
+    at: Value,
 ) -> None:
     """The inverse of `turn`: four numbers from four places each become four rows `WIDTH` apart."""
     rows = [source.read(place.value, 4) for place in (a, b, c, d)]
@@ -285,7 +317,7 @@ def gather(
 
 
 @emitted(lambda source, at, step: types.UniTuple(Lanes(source.dtype), 4))
-def columns(builder: Any, source: Value, at: Value, step: Value) -> Any:
+def columns(builder: ir.IRBuilder, source: Value, at: Value, step: Value) -> tuple[ir.Value, ...]:
     """Four vectors: `WIDTH` places, `step` apart, have four numbers each, one for each vector."""
     index, rows = at.value, []
     for _ in range(WIDTH):
@@ -294,7 +326,7 @@ def columns(builder: Any, source: Value, at: Value, step: Value) -> Any:
     return tuple(_transposed(builder, [_joined(builder, rows[k::4]) for k in range(4)]))
 
 
-def _joined(builder: Any, parts: list[Any]) -> Any:
+def _joined(builder: ir.IRBuilder, parts: list[ir.Value]) -> ir.Value:
     """Vectors one after another as one vector."""
     while len(parts) > 1:
         order = list(range(2 * parts[0].type.count))
@@ -304,15 +336,17 @@ def _joined(builder: Any, parts: list[Any]) -> Any:
 
 
 @emitted(_nothing)
-def pay(builder: Any, into: Value, at: Value, source: Value, start: Value, times: Value) -> None:
+def pay(
+    builder: ir.IRBuilder, into: Value, at: Value, source: Value, start: Value, times: Value
+) -> None:
     """Add four numbers, multiplied by `times`, to four others of their type."""
-    each, more = times.repeated(into.kind.dtype, 4), source.read(start.value, 4)
-    more = builder.fmul(each, more, flags=FAST)
+    factor, more = times.repeated(into.kind.dtype, 4), source.read(start.value, 4)
+    more = builder.fmul(factor, more, flags=FAST)
     into.write(at.value, builder.fadd(into.read(at.value, 4), more, flags=FAST))
 
 
 @emitted(_nothing)
-def blank(builder: Any, into: Value, at: Value) -> None:
+def blank(builder: ir.IRBuilder, into: Value, at: Value) -> None:
     """Set four numbers to 0."""
     into.write(at.value, ir.Constant(_vector(into.kind.dtype, 4), [0.0] * 4))
 
@@ -324,14 +358,14 @@ def blank(builder: Any, into: Value, at: Value) -> None:
 
 
 @emitted(_lanes)
-def chance(builder: Any, at: Value, seed: Value, like: Value) -> Any:
+def chance(builder: ir.IRBuilder, at: Value, seed: Value, like: Value) -> ir.Value:
     """`WIDTH` pseudo-random numbers from 0 to 1, of type `like`.
 
     The first is a hash of index and seed. The others follow in steps of the golden section, modulo
     1: each is uniform by itself, and together they are spread evenly.
     """
 
-    def plain(number: int) -> Any:
+    def plain(number: int) -> ir.Constant:
         return ir.Constant(_INT32, number)
 
     salt = builder.mul(builder.trunc(seed.value, _INT32), plain(0x2545F491))
@@ -348,13 +382,13 @@ def chance(builder: Any, at: Value, seed: Value, like: Value) -> Any:
 
 
 @emitted(lambda value: value.dtype)
-def kind_of(builder: Any, value: Value) -> Any:
+def kind_of(builder: ir.IRBuilder, value: Value) -> ir.Value:
     """A scalar of the element type of a vector, for use as `like`."""
     return ir.Constant(value.value.type.element, 0.0)
 
 
 @emitted(lambda value: value.dtype)
-def _greatest(builder: Any, value: Value) -> Any:
+def _greatest(builder: ir.IRBuilder, value: Value) -> ir.Value:
     """The largest absolute value of a vector: the largest of its bits without the sign."""
     bits = value.kind.dtype.bitwidth
     number, whole = ir.IntType(bits), ir.VectorType(ir.IntType(bits), WIDTH)
@@ -367,12 +401,12 @@ def _greatest(builder: Any, value: Value) -> Any:
     return builder.bitcast(builder.call(function, [sizes]), value.value.type.element)
 
 
-def recall(numbers: Any, scales: Any, at: Any, like: Any) -> Any:
+def recall(numbers: Stored, scales: Stored, at: int, like: float) -> Any:
     """The `WIDTH` numbers from `at` on, in the type of `like`, from either storage."""
     raise NotImplementedError
 
 
-def note(numbers: Any, scales: Any, at: Any, value: Any, seed: Any) -> Any:
+def note(numbers: Stored, scales: Stored, at: int, value: Lanes, seed: int) -> None:
     """Store `WIDTH` numbers from `at` on; `seed` is for the rounding of 16-bit storage."""
     raise NotImplementedError
 
@@ -402,9 +436,11 @@ def _note(numbers, scales, at, value, seed):
     return int16
 
 
-def _operator(symbol: Any, instruction: str, flags: tuple[str, ...] = FAST) -> None:
+def _operator(
+    symbol: Callable[[Lanes, Lanes], Lanes], instruction: str, flags: tuple[str, ...] = FAST
+) -> None:
     @emitted(_first)
-    def apply(builder: Any, a: Value, b: Value) -> Any:
+    def apply(builder: ir.IRBuilder, a: Value, b: Value) -> ir.Value:
         return getattr(builder, instruction)(a.value, b.value, flags=flags)
 
     @overload(symbol)  # Numba compares the two signatures, so neither has annotations
@@ -424,20 +460,20 @@ _operator(operator.truediv, "fdiv", DIVIDED)
 
 
 @emitted(lambda *_: types.int64)
-def fetch_add(builder: Any, array: Value, index: Value, amount: Value) -> Any:
+def fetch_add(builder: ir.IRBuilder, array: Value, index: Value, amount: Value) -> ir.Value:
     """Add to a shared counter; returns its old value."""
     place = builder.gep(array.value, [index.value])
     return builder.atomic_rmw("add", place, amount.value, "seq_cst")
 
 
 @emitted(lambda *_: types.int64)
-def peek(builder: Any, array: Value, index: Value) -> Any:
+def peek(builder: ir.IRBuilder, array: Value, index: Value) -> ir.Value:
     """The current value of a shared counter."""
     return builder.load_atomic(builder.gep(array.value, [index.value]), "acquire", 8)
 
 
 @emitted(_nothing)
-def give_way(builder: Any) -> None:
+def give_way(builder: ir.IRBuilder) -> None:
     """Give the core to another thread that waits for it (POSIX ``sched_yield``)."""
     kind = ir.FunctionType(_INT32, [])
     builder.call(cgutils.get_or_insert_function(builder.module, kind, "sched_yield"), [])

@@ -78,12 +78,12 @@ def _hand_quantiles(ranks, hand, hands, table, most, at, out):
     for b in range(len(ranks)):
         if ranks[b, hand] >= 0:
             counts[_hand_score(ranks[b], hand, hands, table) * BINS // (most + 1)] += 1
-    seen, each = 0, 0
+    seen, level = 0, 0
     for q in range(len(at)):
-        while seen + counts[each] <= at[q]:
-            seen += counts[each]
-            each += 1
-        out[q] = each
+        while seen + counts[level] <= at[q]:
+            seen += counts[level]
+            level += 1
+        out[q] = level
 
 
 @njit(cache=True, nogil=True)
@@ -145,12 +145,12 @@ def _quantiles(rows, images, bins, at, out):
             for h in range(images.shape[1]):
                 counts[h, bins[rows[b, r, 0], images[rows[b, r, 1], h]]] += 1
         for h in range(images.shape[1]):
-            seen, each = 0, 0
+            seen, level = 0, 0
             for q in range(len(at)):
-                while seen + counts[h, each] <= at[q]:
-                    seen += counts[h, each]
-                    each += 1
-                out[b, h, q] = each
+                while seen + counts[h, level] <= at[q]:
+                    seen += counts[h, level]
+                    level += 1
+                out[b, h, q] = level
 
 
 @njit(cache=True, nogil=True)
@@ -223,8 +223,8 @@ def ahead(
         met[met < np.maximum(least, 0)[:, None]] = -1
     out = np.zeros((deck.num_hands, deck.num_hands), np.int16)
     _ahead(met, out)
-    found: NDArray[np.float32] = out * deck.disjoint / np.float32(comb(len(left) - 4, more) / step)
-    return found
+    shares: NDArray[np.float32] = out * deck.disjoint / np.float32(comb(len(left) - 4, more) / step)
+    return shares
 
 
 @lru_cache(maxsize=8)
@@ -235,22 +235,22 @@ def _stacked(deck: Deck) -> tuple[NDArray[Any], ...]:
     return np.stack(evaluate.card_keys(deck)), where, of.astype(np.uint8), pairs
 
 
-def hand_score(found: Ranks, hand: int, deck: Deck) -> int:
+def hand_score(ranks: Ranks, hand: int, deck: Deck) -> int:
     """The score of one hand from the ranks ``[hand]`` of all; the board does not block it."""
-    return int(_hand_score(found, hand, deck.hands, deck.hand_table))
+    return int(_hand_score(ranks, hand, deck.hands, deck.hand_table))
 
 
-def hand_quantiles(found: Ranks, hand: int, deck: Deck, most: int, at: list[int]) -> Bytes:
+def hand_quantiles(ranks: Ranks, hand: int, deck: Deck, most: int, at: list[int]) -> Bytes:
     """[quantile] of one hand from the ranks ``[board to come, hand]``; see `quantiles`."""
     out = np.empty(len(at), np.uint8)
-    _hand_quantiles(found, hand, deck.hands, deck.hand_table, most, np.array(at), out)
+    _hand_quantiles(ranks, hand, deck.hands, deck.hand_table, most, np.array(at), out)
     return out
 
 
-def score_bins(found: Ranks, most: int) -> Bytes:
+def score_bins(scores: Ranks, most: int) -> Bytes:
     """Scores from 0 to `most` as bytes; the highest byte where the hand is blocked."""
-    share = found.astype(np.int32) * BINS // (most + 1)
-    share[found < 0] = BINS - 1
+    share = scores.astype(np.int32) * BINS // (most + 1)
+    share[scores < 0] = BINS - 1
     return share.astype(np.uint8)
 
 

@@ -13,13 +13,21 @@ that of this machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from llvmlite import binding, ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic as numba_intrinsic
+
+if TYPE_CHECKING:
+    from numba.core.cpu import CPUContext
+    from numba.core.typing.context import Context
+    from numba.core.typing.templates import Signature
+
+Emitter = Callable[..., ir.Value]
+"""A function that emits code with a builder."""
 
 MXCSR_FLUSH = 0x8040
 """x86: results that are subnormal become zero (bit 15), and so do operands (bit 6)."""
@@ -30,7 +38,7 @@ intrinsic: Callable[..., Any] = numba_intrinsic
 _INT32, _INT64, _VOID = ir.IntType(32), ir.IntType(64), ir.VoidType()
 
 
-def read_word(builder: Any, triple: str) -> Any:
+def read_word(builder: ir.IRBuilder, triple: str) -> ir.Value:
     """Emit code that reads the control word of the processor; 0 where we know none."""
     if triple.startswith(("x86_64", "i386", "i686")):
         place = cgutils.alloca_once(builder, _INT32)
@@ -41,7 +49,7 @@ def read_word(builder: Any, triple: str) -> Any:
     return ir.Constant(_INT64, 0)
 
 
-def write_word(builder: Any, triple: str, word: Any, extra: bool = False) -> None:
+def write_word(builder: ir.IRBuilder, triple: str, word: ir.Value, extra: bool = False) -> None:
     """Emit code that sets the control word, with `extra` so that subnormal numbers are flushed."""
     if triple.startswith(("x86_64", "i386", "i686")):
         word = builder.or_(word, ir.Constant(_INT64, MXCSR_FLUSH)) if extra else word
@@ -53,7 +61,7 @@ def write_word(builder: Any, triple: str, word: Any, extra: bool = False) -> Non
         builder.call(_aarch64(builder, "set", ir.FunctionType(_VOID, [_INT64])), [word])
 
 
-def _x86(builder: Any, name: str, place: Any) -> None:
+def _x86(builder: ir.IRBuilder, name: str, place: ir.Value) -> None:
     byte = ir.IntType(8).as_pointer()
     function = cgutils.get_or_insert_function(
         builder.module, ir.FunctionType(_VOID, [byte]), f"llvm.x86.sse.{name}"
@@ -61,21 +69,21 @@ def _x86(builder: Any, name: str, place: Any) -> None:
     builder.call(function, [builder.bitcast(place, byte)])
 
 
-def _aarch64(builder: Any, verb: str, kind: Any) -> Any:
+def _aarch64(builder: ir.IRBuilder, verb: str, kind: ir.FunctionType) -> ir.Function:
     return cgutils.get_or_insert_function(builder.module, kind, f"llvm.aarch64.{verb}.fpcr")
 
 
-def _flush(builder: Any, triple: str) -> Any:
+def _flush(builder: ir.IRBuilder, triple: str) -> ir.Value:
     word = read_word(builder, triple)
     write_word(builder, triple, word, extra=True)
     return word
 
 
-def _restore(builder: Any, triple: str, word: Any) -> None:
+def _restore(builder: ir.IRBuilder, triple: str, word: ir.Value) -> None:
     write_word(builder, triple, word)
 
 
-_FUNCTIONS: dict[Callable[..., Any], tuple[str, Any]] = {
+_FUNCTIONS: dict[Emitter, tuple[str, ir.FunctionType]] = {
     _flush: ("subgame.flush", ir.FunctionType(_INT64, [])),
     _restore: ("subgame.restore", ir.FunctionType(_VOID, [_INT64])),
 }
@@ -95,7 +103,9 @@ def definitions(triple: str) -> str:
     return str(module)
 
 
-def _emitted(context: Any, builder: Any, emit: Callable[..., Any], args: Any) -> Any:
+def _emitted(
+    context: CPUContext, builder: ir.IRBuilder, emit: Emitter, args: Sequence[ir.Value]
+) -> ir.Value:
     """The code for this machine, or a call where the machine is not known yet."""
     if not getattr(context.codegen(), "for_any_machine", False):
         return emit(builder, binding.get_process_triple(), *args)
@@ -104,20 +114,24 @@ def _emitted(context: Any, builder: Any, emit: Callable[..., Any], args: Any) ->
 
 
 @intrinsic
-def flush_subnormals(typing: Any) -> Any:
+def flush_subnormals(typing: Context) -> tuple[Signature, Emitter]:
     """Have subnormal numbers count as zero on this thread; returns the control word before."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(
+        context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Sequence[ir.Value]
+    ) -> ir.Value:
         return _emitted(context, builder, _flush, args)
 
     return types.int64(), codegen
 
 
 @intrinsic
-def restore(typing: Any, word: Any) -> Any:
+def restore(typing: Context, word: types.Type) -> tuple[Signature, Emitter]:
     """Set a control word that `flush_subnormals` has returned."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def codegen(
+        context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Sequence[ir.Value]
+    ) -> ir.Value:
         _emitted(context, builder, _restore, args)
         return context.get_dummy_value()
 

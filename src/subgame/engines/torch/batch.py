@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.base import EngineBase
-from subgame.engines.contract import Both, Mode, Numbers, Pair, Regrets, Response
+from subgame.engines.contract import Array, Both, Mode, Numbers, Pair, Regrets, Response
 from subgame.engines.devices import check_storage
 from subgame.engines.rounding import RESOLUTION, dithered
 from subgame.engines.torch import storage as keeping
@@ -38,6 +38,9 @@ from subgame.tree.ranges.merging import Unmerged
 from subgame.tree.ranges.stage import stage_tree
 from subgame.tree.ranges.tree import RangeTree
 
+if TYPE_CHECKING:
+    import torch
+
 Floats = NDArray[np.float64]
 Tensor = Any
 SCRATCH = 4 << 30
@@ -50,7 +53,7 @@ class Plan(NamedTuple):
     """A strategy with its reach at the roots."""
 
     sigma: Numbers
-    reach: Any  # [root, infoset] NumPy's or PyTorch's
+    reach: Array  # [root, infoset] NumPy's or PyTorch's
 
 
 class RangeBatch(EngineBase, Traversals):
@@ -169,11 +172,11 @@ class RangeBatch(EngineBase, Traversals):
         real = (self.places[0].tables[p].above >= 0).to(self.torch.float32)
         return real.repeat(self.levels[0].bets[p].roots, 1)
 
-    def array(self, values: Any) -> Tensor:
+    def array(self, values: Array) -> Tensor:
         """[root, infoset] numbers on the device, in float32: a copy."""
         return self.tensor(values, self.torch.float32).clone()
 
-    def tensor(self, values: Any, dtype: Any) -> Tensor:
+    def tensor(self, values: Array, dtype: torch.dtype) -> Tensor:
         """NumPy's or PyTorch's numbers on the device."""
         return self.torch.as_tensor(values).to(self.device, dtype)
 
@@ -305,7 +308,7 @@ class RangeBatch(EngineBase, Traversals):
         return sigma.weights if isinstance(sigma, Blocks) else from_numpy(self, p, sigma)
 
     # Evaluation ------------------------------------------------------------------------------
-    def plan(self, p: int, sigma: Numbers, reach: Any = None) -> Plan:
+    def plan(self, p: int, sigma: Numbers, reach: Array = None) -> Plan:
         """A strategy with its reach [root, infoset] at the roots, by default the tree's own."""
         return Plan(sigma, self.roots(p) if reach is None else reach)
 
@@ -317,14 +320,14 @@ class RangeBatch(EngineBase, Traversals):
         """Player `p`'s counterfactual best response, in float64; locked hands play as they must."""
         return Response(self.evaluate(p, None, *opponent_plan).cpu().numpy())
 
-    def evaluate(self, p: int, sigma: Numbers | None, theirs: Numbers, reach: Any) -> Tensor:
+    def evaluate(self, p: int, sigma: Numbers | None, theirs: Numbers, reach: Array) -> Tensor:
         """[root, infoset] what player `p` gets by `sigma`, or at best, on the device in float64.
 
         `reach` is the opponent's at the roots. At best, locked hands play as they must.
         """
         return self._outside(p, self.traverse(self._evaluation(p, sigma, theirs, reach)))
 
-    def _evaluation(self, p: int, sigma: Numbers | None, theirs: Numbers, reach: Any) -> Sweep:
+    def _evaluation(self, p: int, sigma: Numbers | None, theirs: Numbers, reach: Array) -> Sweep:
         mode = Mode.BEST if sigma is None else Mode.EVALUATE
         mine = None if sigma is None else self.blocks(p, sigma)
         if sigma is None and p in self.held:  # locked hands play as they must
@@ -340,7 +343,7 @@ class RangeBatch(EngineBase, Traversals):
         return self.rates(np.ones((1, 3)), 1)[0].to(self.torch.float64)
 
     # Inside ----------------------------------------------------------------------------------
-    def row_reach(self, p: int, sigma: Numbers, reach: Any) -> list[Tensor]:
+    def row_reach(self, p: int, sigma: Numbers, reach: Array) -> list[Tensor]:
         """Per street [row, board, hand]: player `p`'s reach, from [root, infoset] at the roots."""
         plain, out, blocks = TorchOps(self.device), [], self.blocks(p, sigma).blocks
         entry = self.inside(p, self.tensor(reach, self.torch.float64))
@@ -351,7 +354,7 @@ class RangeBatch(EngineBase, Traversals):
         return out
 
     def row_values(
-        self, p: int, opponent_sigma: Numbers, reach: Any, sigma: Numbers | None = None
+        self, p: int, opponent_sigma: Numbers, reach: Array, sigma: Numbers | None = None
     ) -> list[Tensor]:
         """Per street [row, board, hand]: player `p`'s value of each row, by `sigma` or at best.
 
@@ -363,29 +366,29 @@ class RangeBatch(EngineBase, Traversals):
 
     def enter(self, p: int, above: object, street: int) -> Tensor:
         """[way, board, hand] on a street, from numbers at the ways out of the one above it."""
-        given = self._padded(p, above, max(street - 1, 0))
-        return TorchOps(self.device).enter(self.places[street], p, given)
+        padded = self._padded(p, above, max(street - 1, 0))
+        return TorchOps(self.device).enter(self.places[street], p, padded)
 
-    def rise(self, p: int, values: Any, street: int) -> Tensor:
+    def rise(self, p: int, values: Array, street: int) -> Tensor:
         """[leaf, board, hand] at the ways out above a street, from [way, board, hand] on it."""
-        given = self._padded(p, values, street)
+        padded = self._padded(p, values, street)
         above, here = self.places[street - 1 : street + 1]
-        return TorchOps(self.device).rise(above, here, p, given)
+        return TorchOps(self.device).rise(above, here, p, padded)
 
-    def opposing(self, p: int, reach: Any, street: int) -> Tensor:
+    def opposing(self, p: int, reach: Array, street: int) -> Tensor:
         """[k, board, hand] the reach of all hands that can be held beside each of player `p`'s.
 
         `reach` is the opponent's, ``[k, board, hand]``; in the units of `Response.roots`: pi_{-p}.
         """
-        given = self._padded(1 - p, reach, street)
-        found = TorchOps(self.device).opposing(self.places[street], p, given)
-        return found / self.tree.deals
+        padded = self._padded(1 - p, reach, street)
+        opposing = TorchOps(self.device).opposing(self.places[street], p, padded)
+        return opposing / self.tree.deals
 
-    def _padded(self, p: int, values: Any, street: int) -> Tensor:
+    def _padded(self, p: int, values: Array, street: int) -> Tensor:
         """[k, board, hand] in float64, up to the width of a street; also where hands are fewer."""
-        found = self.tensor(values, self.torch.float64)
-        missing = self.levels[street].hands[p].wide - found.shape[2]
-        return self.torch.nn.functional.pad(found, (0, missing)) if missing > 0 else found
+        tensor = self.tensor(values, self.torch.float64)
+        missing = self.levels[street].hands[p].wide - tensor.shape[2]
+        return self.torch.nn.functional.pad(tensor, (0, missing)) if missing > 0 else tensor
 
 
 def _kinds(numbers: Blocks | None) -> list[type] | None:
@@ -393,7 +396,7 @@ def _kinds(numbers: Blocks | None) -> list[type] | None:
     return None if numbers is None else [type(block) for block in numbers.blocks]
 
 
-def room(device: Any, there: int = 0) -> float:
+def room(device: torch.device, there: int = 0) -> float:
     """Bytes that can still be had on a device, and those that are `there`; no end on the CPU."""
     if device.type != "cuda":
         return float("inf")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.merging import Unmerged
 from subgame.tree.ranges.tree import RangeTree
 
+if TYPE_CHECKING:
+    import torch
+
 Stored = NDArray[np.float32]
 Tensor = Any
 MOVED = 1 << 26
@@ -32,7 +35,7 @@ class Batch(Protocol):
     """The engine to which blocks belong: `subgame.engines.torch.batch.RangeBatch`."""
 
     torch: Any
-    device: Any
+    device: torch.device
     levels: list[Level]
     boards: int
     held: dict[int, HeldHands]
@@ -69,7 +72,7 @@ class Blocks:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return self.numpy().astype(dtype or np.float32, copy=False)
 
-    def __setitem__(self, every: slice, values: NDArray[Any]) -> None:
+    def __setitem__(self, every: slice, values: NDArray[np.floating]) -> None:
         """``blocks[:] = values`` reads them from that layout, as arrays do."""
         assert every == slice(None)
         for s, block in enumerate(self.blocks):
@@ -86,8 +89,8 @@ class Blocks:
         return Blocks(self.engine, self.player, [block.clone() for block in self.blocks])
 
     def copy_(self, other: Blocks) -> Blocks:
-        for block, given in zip(self.blocks, other.blocks, strict=True):
-            block.copy_(given)
+        for block, source in zip(self.blocks, other.blocks, strict=True):
+            block.copy_(source)
         return self
 
     def __len__(self) -> int:
@@ -115,9 +118,9 @@ class Behaviour(Blocks):
 
     def numpy(self, streets: int | None = None) -> Stored:
         blocks = self._average.blocks[:streets]
-        found = to_numpy(self.engine, self.player, blocks, matching=True)
+        probabilities = to_numpy(self.engine, self.player, blocks, matching=True)
         lock = self.engine.tree.locks[self.player]
-        return found if lock is None else lock.put(found)
+        return probabilities if lock is None else lock.put(probabilities)
 
 
 def on_street(regrets: Regrets, s: int) -> StreetNumbers:
@@ -188,7 +191,7 @@ class _Piece(NamedTuple):
         return some.unflatten(2, (-1, LANES)).permute(1, 2, 0, 3)
 
 
-def _moved(level: Level, p: int, device: Any, within: slice) -> Iterator[_Piece]:
+def _moved(level: Level, p: int, device: torch.device, within: slice) -> Iterator[_Piece]:
     """Player `p`'s boards of a street, at most `MOVED` numbers at a time."""
     torch, hands, edges = load_torch(), level.hands[p], level.bets[p].edges
     step = max(1, MOVED // max(1, edges * hands.wide))
@@ -212,8 +215,8 @@ def to_numpy(engine: Batch, p: int, blocks: list[Block], *, matching: bool = Fal
         for piece in _moved(level, p, engine.device, slice(0, level.units)):
             some = keeping.peek(block, piece.units).to(engine.device)
             some = match(level.bets[p], some) if matching else some
-            found = piece.tiled(some.masked_fill(~piece.real, 0))[piece.tiles]
-            load_torch().from_numpy(out[piece.stored]).copy_(found.flatten())
+            tiles = piece.tiled(some.masked_fill(~piece.real, 0))[piece.tiles]
+            load_torch().from_numpy(out[piece.stored]).copy_(tiles.flatten())
     plain = engine.unmerged
     return plain.gather(p, out) if plain else out
 
@@ -232,8 +235,8 @@ def street_from_numpy(
     made = torch.zeros((edges, within.stop - within.start, wide), device=engine.device)
     for piece in _moved(level, p, engine.device, within):
         some = made[:, piece.units.start - within.start : piece.units.stop - within.start]
-        given = torch.from_numpy(np.array(values[piece.stored], np.float32)).to(engine.device)
-        piece.tiled(some)[piece.tiles] = given.view(-1, edges, LANES)
+        numbers = torch.from_numpy(np.array(values[piece.stored], np.float32)).to(engine.device)
+        piece.tiled(some)[piece.tiles] = numbers.view(-1, edges, LANES)
         some.masked_fill_(~piece.real, 0)
     return made
 

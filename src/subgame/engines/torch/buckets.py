@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,9 @@ from subgame.errors import SubgameError
 from subgame.tree.ranges.buckets import Buckets, check_not_merged
 from subgame.tree.ranges.tree import RangeTree
 
+if TYPE_CHECKING:
+    import torch
+
 Tensor = Any
 Ints = NDArray[np.int64]
 LONGEST = 1024
@@ -52,15 +55,15 @@ class Line(NamedTuple):
 class Sums:
     """Adds numbers up by the bucket of their place, in a fixed order."""
 
-    def __init__(self, of: Ints, device: Any) -> None:
+    def __init__(self, of: Ints, device: torch.device | str) -> None:
         """`of` has the bucket of each place; what is negative is left out."""
         torch = load_torch()
         small = of.max(initial=0) < np.iinfo(np.int16).max  # which NumPy sorts in linear time
         order = np.argsort(of.astype(np.int16) if small else of, kind="stable")
         order = order[np.searchsorted(of[order], 0) :]
-        found, start, count = np.unique(of[order], return_index=True, return_counts=True)
+        used, start, count = np.unique(of[order], return_index=True, return_counts=True)
         parts = -(-count // LONGEST)
-        bucket = np.repeat(np.arange(len(found)), parts)
+        bucket = np.repeat(np.arange(len(used)), parts)
         nth = np.arange(len(bucket)) - np.repeat(np.cumsum(parts) - parts, parts)
         begin = start[bucket] + nth * LONGEST
         size = np.minimum(count[bucket] - nth * LONGEST, LONGEST)
@@ -78,9 +81,9 @@ class Sums:
             column.append(bucket[here])
         of_column = np.concatenate([np.zeros(0, np.int64), *column])
         self.columns = columns
-        self.rest = Sums(of_column, device) if columns > len(found) else None
+        self.rest = Sums(of_column, device) if columns > len(used) else None
         """What adds up the lines of one bucket."""
-        self.buckets: Ints = found[self.rest.buckets if self.rest else of_column]
+        self.buckets: Ints = used[self.rest.buckets if self.rest else of_column]
         """[k] what the sums are of."""
         self.where = torch.from_numpy(self.buckets).to(device)
 
@@ -95,7 +98,9 @@ class Sums:
 class Seats:
     """Which bucket each place of a street belongs to; players who hold the same hands share it."""
 
-    def __init__(self, of: NDArray[np.int32], root: Tensor, count: int, device: Any) -> None:
+    def __init__(
+        self, of: NDArray[np.int32], root: Tensor, count: int, device: torch.device | str
+    ) -> None:
         torch = load_torch()
         self.host, self.root, self.count, self.device = of, root, count, device
         self.of = torch.from_numpy(np.maximum(of, 0)).to(device)  # [unit, h]
@@ -146,8 +151,8 @@ class Shares:
         if not self.edges:
             return
         sums, row = self.seats.sums(units), (self.by_root, self.by_board)[k]
-        found = sums.of(ops, block.flatten(1), self.weight[:, units].flatten(1), row)
-        self.gained[k][:, sums.where] += found  # each bucket is there once
+        gained = sums.of(ops, block.flatten(1), self.weight[:, units].flatten(1), row)
+        self.gained[k][:, sums.where] += gained  # each bucket is there once
 
     def learn(self, numbers: StreetNumbers, rates: Tensor) -> None:
         """An iteration's end: all boards have been gone through."""
@@ -181,11 +186,11 @@ class Bucketed(Kept):
         of = self.shares.seats.of[begin + units.start : begin + units.stop]
         return values.index_select(1, of.flatten()).unflatten(1, of.shape)
 
-    def load(self, actions: Any, dtype: Any) -> Tensor:
+    def load(self, actions: Any, dtype: torch.dtype) -> Tensor:
         some, whole = self.values[actions], slice(0, self.shape[1])
         one = some.ndim == 1  # a number chooses one action, a slice several
-        found = self.spread(some[None] if one else some, whole)
-        return (found[0] if one else found).to(dtype)
+        numbers = self.spread(some[None] if one else some, whole)
+        return (numbers[0] if one else numbers).to(dtype)
 
     def peek(self, units: slice) -> Tensor:
         return self.spread(self.values, units)
@@ -312,11 +317,11 @@ def counted(buckets: Buckets | None, streets: int) -> dict[int, int]:
     if buckets is None:
         return {}
     top = len(buckets.tree.streets) - streets
-    return {s - top: found.count for s, found in buckets.groupings.items() if s >= top}
+    return {s - top: grouping.count for s, grouping in buckets.groupings.items() if s >= top}
 
 
 def seat(
-    buckets: Buckets, levels: list[Level], places: list[Place], device: Any
+    buckets: Buckets, levels: list[Level], places: list[Place], device: torch.device | str
 ) -> dict[tuple[int, int], Shares]:
     """Per street and player how `buckets` group hands; streets are the last ones of their tree."""
     torch = load_torch()
@@ -327,8 +332,8 @@ def seat(
         for s, (level, place) in enumerate(zip(levels, places, strict=True)):
             if s > 0:
                 above = place.tables[p].above
-                found = root.flatten().index_select(0, above.flatten().clamp(min=0))
-                root = torch.where(above >= 0, found.view(above.shape), -1)
+                roots = root.flatten().index_select(0, above.flatten().clamp(min=0))
+                root = torch.where(above >= 0, roots.view(above.shape), -1)
             grouping = buckets.groupings.get(s + top)
             if grouping is None:
                 continue

@@ -168,11 +168,11 @@ class Script:
     def load(self, letter: str, block: str, row: int) -> None:
         """Read one action of a block."""
         if self.storage == "int16":
-            found = f"tl.load({block} + {self.edge(row)}, mask=ok, other=0).to(DT)"
-            found += f" * tl.load({block}_scale + {row - 1} * SS).to(DT)"
+            number = f"tl.load({block} + {self.edge(row)}, mask=ok, other=0).to(DT)"
+            number += f" * tl.load({block}_scale + {row - 1} * SS).to(DT)"
         else:
-            found = f"tl.load({block} + {self.edge(row)}, mask=ok, other=0.0).to(DT)"
-        self.put(f"{letter}{row} = {found}")
+            number = f"tl.load({block} + {self.edge(row)}, mask=ok, other=0.0).to(DT)"
+        self.put(f"{letter}{row} = {number}")
 
     def keep(self, block: str, row: int, value: str, salt: int | None) -> None:
         """Write one action of a block, as `storage.Chance.keep` does."""
@@ -302,9 +302,9 @@ class Script:
                 for row in rows[1:]:
                     self.put(f"m{i} = tl.maximum(m{i}, v{row})")
             if mode == Mode.WITHIN:  # the weights are the probabilities of locked hands, or 0
-                given = " + ".join(f"w{row}" for row in rows)
+                total = " + ".join(f"w{row}" for row in rows)
                 mean = " + ".join(f"w{row} * v{row}" for row in rows)
-                self.put(f"m{i} = tl.where({given} > 0, {mean}, m{i})")
+                self.put(f"m{i} = tl.where({total} > 0, {mean}, m{i})")
             self.put(f"v{parent} += m{i}")
             self._update(i, mode)
 
@@ -332,7 +332,7 @@ class Script:
 
 def parts(bet: Betting) -> list[Part]:
     """A street's roots, grouped by the shape of the betting below them."""
-    found: dict[Shape, tuple[list[list[int]], list[list[float]]]] = {}
+    shapes: dict[Shape, tuple[list[list[int]], list[list[float]]]] = {}
     root_of = bet.spread(list(range(bet.roots)))  # the root above each row
     for root in range(bet.roots):
         rows = [row for row in range(bet.roots, bet.rows) if root_of[row] == root]
@@ -355,12 +355,12 @@ def parts(bet: Betting) -> list[Part]:
             tuple(End(local[end.row], 0, end.showdown, 0.0) for end in ends),
         )
         line = [root, first - bet.roots, *(k for _, k in lanes), *(k for _, k in leaves)]
-        table, chips = found.setdefault(shape, ([], []))
+        table, chips = shapes.setdefault(shape, ([], []))
         table.append(line + [end.lane for end in ends])
         chips.append([end.scale for end in ends] or [0.0])
     return [
         Part(shape, np.array(table, np.int32), np.array(chips, np.float64))
-        for shape, (table, chips) in found.items()
+        for shape, (table, chips) in shapes.items()
     ]
 
 

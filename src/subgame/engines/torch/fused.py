@@ -9,15 +9,18 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from subgame.engines.contract import Mode
+from subgame.engines.contract import Array, Mode
 from subgame.engines.torch import codegen, compiling
 from subgame.engines.torch import triton_kernels as kernels
 from subgame.engines.torch.layout import pow2
 from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import LINE, Block, Scaled, kind_of
 from subgame.engines.torch.torch_ops import Paid, Place, Task, Tensor, cancelled
+
+if TYPE_CHECKING:
+    import torch
 
 BLOCK, WARPS = LINE, 4
 """Hands per program of a street's walk, and its warps."""
@@ -47,7 +50,7 @@ def _compile(kernel: Any, kinds: list[Any], grid: tuple[int, ...], options: Any)
 class FusedOps:
     """The operations of a sweep as Triton kernels, compiled once for all betting of one shape."""
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: torch.device) -> None:
         self.torch, self.device = load_torch(), device
         self.tl = kernels.tl
         self._built: dict[Any, list[tuple[Any, Tensor, Tensor, int]]] = {}
@@ -88,10 +91,10 @@ class FusedOps:
             self._rehearsed.add(key)
             self._pool.submit(_compile, kernel, kinds, grid, options)
 
-    def _dtype(self, dtype: Any) -> Any:
+    def _dtype(self, dtype: torch.dtype) -> Any:
         return self.tl.float64 if dtype == self.torch.float64 else self.tl.float32
 
-    def _empty(self, shape: tuple[int, ...], dtype: Any) -> Tensor:
+    def _empty(self, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
         return self.torch.empty(shape, dtype=dtype, device=self.device)
 
     def _kernels(
@@ -114,7 +117,7 @@ class FusedOps:
             self._alive.append(place.level)
         return self._built[full]
 
-    def _put(self, array: Any) -> Tensor:
+    def _put(self, array: Array) -> Tensor:
         return self.torch.from_numpy(array).to(self.device)
 
     def descend(self, task: Task, lanes: bool = True) -> tuple[Tensor, Tensor]:
@@ -189,8 +192,8 @@ class FusedOps:
                 *(weights, scales, *averages, *instants, above, own.above, shown, met, lanes),
                 *(own.cards, own.same, below, into, rates, table, chips),
                 *(size, place.units.start * wide),
-                *(each.stride(0) for each in (weights, scales, above, shown)),
-                *(each.stride(0) for each in (met, lanes, below, into)),
+                *(tensor.stride(0) for tensor in (weights, scales, above, shown)),
+                *(tensor.stride(0) for tensor in (met, lanes, below, into)),
                 *(wide, level.hands[1 - p].wide),
                 CARDS=met.shape[2],
                 CANCELLED=cancelled(into.dtype),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from subgame.engines.torch.layout import Level
 from subgame.engines.torch.runtime import load_torch
 from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.locked import Locked
+
+if TYPE_CHECKING:
+    import torch
 
 Tensor = Any
 
@@ -22,7 +25,7 @@ class HeldHands:
     regrets of locked hands is overwritten before the next one.
     """
 
-    def __init__(self, lock: Locked, levels: list[Level], p: int, device: Any) -> None:
+    def __init__(self, lock: Locked, levels: list[Level], p: int, device: torch.device) -> None:
         torch = load_torch()
         self.places: list[tuple[Tensor, Tensor]] = []
         """Per street [k]: where, in a flattened block, and the probability."""
@@ -48,6 +51,6 @@ class HeldHands:
 
     def hold(self, numbers: Regrets) -> None:
         """Set the regrets, and with prediction those of the last iteration in proportion."""
-        for each in (numbers.regret, numbers.instant):
-            if each is not None:
-                self.put(each.blocks)
+        for stored in (numbers.regret, numbers.instant):
+            if stored is not None:
+                self.put(stored.blocks)

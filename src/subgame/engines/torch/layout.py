@@ -212,8 +212,10 @@ def frames(tree: RangeTree) -> list[Frame]:
         tables = 8 * len(units)
         for p in (0,) if alike else (0, 1):
             up = out[-1].wide[p] if out else 0
-            each = wide[p] * (22 + 2 * _orbit_size(b, 2 * units + p)) + 2 * up + 2 * cards * shared
-            tables += len(units) * each
+            board_bytes = (
+                wide[p] * (22 + 2 * _orbit_size(b, 2 * units + p)) + 2 * up + 2 * cards * shared
+            )
+            tables += len(units) * board_bytes
         out.append(Frame(len(units), (wide[0], wide[1]), betting(street), cards, tables))
     return out
 
@@ -354,10 +356,10 @@ class _Builder:
     @staticmethod
     def _scattered(at: Ints, size: int, blank: int) -> Small:
         """[u, k] the h with ``at[u, h] == k``; what lies at `size` is left out."""
-        found = np.full((len(at), size + 1), blank, np.int16)
+        inverse = np.full((len(at), size + 1), blank, np.int16)
         rows = np.arange(len(at))[:, None] * (size + 1)
-        found.ravel()[rows + at] = np.arange(at.shape[1], dtype=np.int16)
-        return found[:, :size]
+        inverse.ravel()[rows + at] = np.arange(at.shape[1], dtype=np.int16)
+        return inverse[:, :size]
 
     def _lists(self, hand: Ints, wide: int) -> Small:
         """[u, card, d] places of the hands with each card, by rank; then `wide`."""

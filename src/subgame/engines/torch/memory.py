@@ -8,7 +8,7 @@ limit. A street in buckets (`buckets`) is small, and stays on the device.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from subgame.engines.torch.sums import is_dense
 from subgame.errors import MemoryLimitError, SubgameError, human_bytes
 from subgame.memory import available
 from subgame.tree.sequence.tree import SequenceTree
+
+if TYPE_CHECKING:
+    import torch
 
 Placement = Literal["device", "host"]
 BUFFERS = 3
@@ -104,8 +107,8 @@ class Needs:
                     host += copies[p] * offloaded_bytes(self.storage, shape, boards)
                 else:
                     hands = frame.units * frame.wide[p]
-                    each = keeping.stored_bytes(self.storage, frame.bets[p].edges, hands)
-                    device += copies[p] * each
+                    board_bytes = keeping.stored_bytes(self.storage, frame.bets[p].edges, hands)
+                    device += copies[p] * board_bytes
         single, double = (
             size * max(self._working(p, size, boards) for p in (0, 1)) for size in (4, 8)
         )
@@ -132,8 +135,8 @@ class Needs:
         for s, frame in enumerate(self.frames):
             mine, theirs, last = frame.bets[p], frame.bets[o], s == len(self.frames) - 1
             cut = boards or slice_of(frame, p, size, self.scratch, self.triton)
-            each = _per_board(frame, p, self.triton)
-            total += (cut if last else frame.units) * each
+            board_bytes = _per_board(frame, p, self.triton)
+            total += (cut if last else frame.units) * board_bytes
             total += mine.roots * frame.units * frame.wide[p]
             total += frame.units * frame.wide[o] * len(theirs.leaves)  # their reach there
             total += frame.units * frame.wide[p] * len(mine.leaves) * 2  # ours, and values
@@ -154,7 +157,7 @@ class Needs:
         return max(evaluation, *(mine * learn[p] + theirs * learn[1 - p] for p in (0, 1)))
 
     def plan(
-        self, placement: Placement | None, limit: float, what: str, device: Any
+        self, placement: Placement | None, limit: float, what: str, device: torch.device
     ) -> MemoryEstimate:
         """Where numbers will lie if there are `limit` bytes on the device; refused if nowhere.
 

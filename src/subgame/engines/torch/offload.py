@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from subgame.engines.torch import storage as keeping
 from subgame.engines.torch.memory import BUFFERS, offloaded_bytes
@@ -21,6 +21,9 @@ from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import Block, Kept, Scaled
 from subgame.engines.torch.torch_ops import Place, StreetNumbers
 from subgame.errors import SubgameError
+
+if TYPE_CHECKING:
+    import torch
 
 Tensor = Any
 Shape = tuple[int, int, int]
@@ -32,7 +35,7 @@ class OffloadedBlock(Kept):
     It is read and written by actions like a tensor on the device, slowly: sweeps take its pieces.
     """
 
-    def __init__(self, kind: str, shape: Shape, boards: int, device: Any) -> None:
+    def __init__(self, kind: str, shape: Shape, boards: int, device: torch.device) -> None:
         self.kind, self.shape, self.boards, self.device = kind, shape, boards, device
         units = shape[1]
         self.pieces = [slice(at, min(at + boards, units)) for at in range(0, units, boards)]
@@ -67,7 +70,7 @@ class OffloadedBlock(Kept):
         return keeping.laid(self.kind, self.shape_of(k), raw), raw
 
     # As blocks on the device do --------------------------------------------------------------
-    def load(self, actions: Any, dtype: Any) -> Tensor:
+    def load(self, actions: Any, dtype: torch.dtype) -> Tensor:
         """Numbers of some actions, on the device."""
         self._rest()
         parts = [keeping.load(self._there(k)[0], actions, dtype) for k in range(len(self.pieces))]
@@ -134,15 +137,15 @@ def put(block: Block, units: slice, values: Tensor) -> None:
 
 def cuts(sides: Sequence[StreetNumbers]) -> list[slice] | None:
     """How the blocks of some sides are cut; None where all of them lie on the device."""
-    found = [
+    pieces_of = [
         block.pieces for numbers in sides for block in numbers if isinstance(block, OffloadedBlock)
     ]
-    if any(pieces != found[0] for pieces in found):
+    if any(pieces != pieces_of[0] for pieces in pieces_of):
         raise SubgameError(
             "Regrets and averages in host memory have different parts; make those of both players "
             "with one engine."
         )
-    return found[0] if found else None
+    return pieces_of[0] if pieces_of else None
 
 
 class Queue:
@@ -171,7 +174,7 @@ class Queue:
 class Offloader:
     """Brings pieces of blocks to a device and back, beside the work on others."""
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: torch.device) -> None:
         self.torch, self.device = load_torch(), device
         self.slabs: list[Tensor] = []
         """Bytes on the device, a slice in each."""

@@ -13,12 +13,12 @@ Regrets and averages stay on the device as `Blocks`; strategies go to and from t
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.contract import Numbers
+from subgame.engines.contract import Array, Numbers
 from subgame.engines.devices import Storage, check_storage
 from subgame.engines.torch.batch import SCRATCH, Plan, RangeBatch, room
 from subgame.engines.torch.buckets import check_tree, counted
@@ -32,6 +32,9 @@ from subgame.memory import parse_bytes
 from subgame.tree.ranges.buckets import Buckets
 from subgame.tree.ranges.merging import unmerged as unmerged_tree
 from subgame.tree.ranges.tree import RangeTree
+
+if TYPE_CHECKING:
+    import torch
 
 Floats = NDArray[np.float64]
 Tensor = Any
@@ -84,8 +87,8 @@ class TorchRangeEngine(RangeBatch):
         cuda = where.type == "cuda"
         triton = cuda and has_triton() if triton is None else triton
         recorded = triton and cuda if graphs is None else graphs
-        given = None if memory_limit is None else parse_bytes(memory_limit)
-        limit = room(where) if given is None else given
+        bytes_allowed = None if memory_limit is None else parse_bytes(memory_limit)
+        limit = room(where) if bytes_allowed is None else bytes_allowed
         counts = counted(buckets, len(plain.streets))
         needs = Needs(frames(plain), storage, scratch, triton, recorded, counts)
         plan = needs.plan(placement, limit, str(tree.game_name), where)
@@ -103,7 +106,7 @@ class TorchRangeEngine(RangeBatch):
             # Tables are known now: estimates for them were upper bounds.
             replace(needs, frames=[level.frame for level in levels]),
             boards=plan.boards,
-            limit=given,
+            limit=bytes_allowed,
             buckets=buckets,
         )
         self.unmerged = unmerged
@@ -143,14 +146,14 @@ class TorchRangeEngine(RangeBatch):
         ways = self.levels[0].bets[p].roots
         return np.repeat(self.tree.players[p].reach[None], ways, axis=0)
 
-    def plan(self, p: int, sigma: Numbers, reach: Any = None) -> Plan:
+    def plan(self, p: int, sigma: Numbers, reach: Array = None) -> Plan:
         """A strategy with its reach [root, infoset] at the roots, by default the tree's own."""
         if reach is None and not self._many:
             reach = self._reach(p)  # in float64
         return super().plan(p, sigma, reach)
 
 
-def _place(level: Level, device: Any) -> Place:
+def _place(level: Level, device: torch.device) -> Place:
     """Tables on the device; what players share goes there once."""
 
     def put(array: Any) -> Tensor:

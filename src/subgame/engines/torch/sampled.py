@@ -80,8 +80,8 @@ class TorchSweeps(Sweeps):
         wins = torch.sign(rank[:, None, :] - rank[:, :, None]).float() * meets
         bucket = [bucket.gather(1, live).clip(min=0).long().reshape(-1) for bucket in buckets]
         member = [
-            torch.nn.functional.one_hot(each, k).float() * free.reshape(-1, 1)
-            for each, k in zip(bucket, self.counts, strict=True)
+            torch.nn.functional.one_hot(street, k).float() * free.reshape(-1, 1)
+            for street, k in zip(bucket, self.counts, strict=True)
         ]
         self._last = ranks, Boards(bucket, member, free, wins, meets)
         return self._last[1]
@@ -142,8 +142,8 @@ class TorchSweeps(Sweeps):
     def _spread(self, group: Group, sigma: Tensor, boards: Boards) -> Tensor:
         """[decision, action, b * h] the probabilities of a group for each hand."""
         rows = self.street(sigma, group.street)[group.rows]
-        found = rows.index_select(1, boards.bucket[group.street])
-        return found.view(-1, group.actions, found.shape[1])
+        probabilities = rows.index_select(1, boards.bucket[group.street])
+        return probabilities.view(-1, group.actions, probabilities.shape[1])
 
     def _sum(self, group: Group, rows: Tensor, boards: Boards, out: Tensor) -> None:
         """Sum the hands of each bucket."""

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.base import EngineBase
-from subgame.engines.contract import Both, Mode, Pair, Regrets, Response
+from subgame.engines.contract import Array, Both, Mode, Pair, Regrets, Response
 from subgame.engines.torch.batch import room
 from subgame.engines.torch.cuda_graph import RecordedGraph
 from subgame.engines.torch.memory import sequence_bytes
@@ -224,7 +224,7 @@ class TorchSequenceEngine(EngineBase):
         """Bytes that solving and evaluating need on the device, about."""
         return sequence_bytes(self.tree)
 
-    def put(self, array: Any) -> Tensor:
+    def put(self, array: Array) -> Tensor:
         """An array on the device, copied."""
         return self.torch.from_numpy(np.array(array, order="C")).to(self.device)
 
@@ -232,15 +232,15 @@ class TorchSequenceEngine(EngineBase):
         """[q] ones for player `p`."""
         return self.torch.ones(self.sides[p].size, dtype=self.torch.float64, device=self.device)
 
-    def _data(self, values: Any) -> Tensor:
+    def _data(self, values: Array) -> Tensor:
         """Numbers from wherever they are."""
         if isinstance(values, self.torch.Tensor):
             return values
         return values.data if isinstance(values, Vector) else self.array(values)
 
-    def _like(self, given: object, made: Tensor) -> object:
+    def _like(self, source: object, made: Tensor) -> object:
         """What was given on the device stays there."""
-        return Vector(made) if isinstance(given, Vector) else Vector(made).copy()
+        return Vector(made) if isinstance(source, Vector) else Vector(made).copy()
 
     # Learning --------------------------------------------------------------------------------
     def regrets(self, p: int, *, predictive: bool = False) -> Regrets:
@@ -298,8 +298,8 @@ class TorchSequenceEngine(EngineBase):
         """
         if self.graphs and not (self._recorded and self._recorded[0].belongs_to(key)):
             self._recorded = None  # gives its memory back first
-            given = rates[:2].clone()
-            self._recorded = (RecordedGraph(key, given), RecordedGraph(key, given))
+            current = rates[:2].clone()
+            self._recorded = (RecordedGraph(key, current), RecordedGraph(key, current))
         self._forget()
         try:
             for t in range(len(rates) - 1):
@@ -429,7 +429,7 @@ class TorchSequenceEngine(EngineBase):
         side.shares(self._data(average)[side.slots :], sigma)
         return self._like(average, sigma)
 
-    def plan(self, p: int, sigma: Any, reach: Any = None) -> Any:
+    def plan(self, p: int, sigma: Any, reach: Array = None) -> Any:
         """[q] realisation plan of a strategy, from `reach` at the roots, by default the tree's."""
         start = self.roots(p) if reach is None else self._data(reach)
         played = self._data(sigma)

@@ -11,11 +11,14 @@ line's greatest numbers, which are those that matter, then have fifteen bits, no
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from subgame.engines.devices import Storage as Storage
 from subgame.engines.rounding import LEAST, MIX, TOP
 from subgame.engines.torch.runtime import load_torch
+
+if TYPE_CHECKING:
+    import torch
 
 Tensor = Any
 LINE = 256
@@ -60,7 +63,7 @@ class Kept:
             tensor.zero_()
         return self
 
-    def load(self, actions: Any, dtype: Any) -> Tensor:
+    def load(self, actions: Any, dtype: torch.dtype) -> Tensor:
         """Numbers of some actions."""
         raise NotImplementedError
 
@@ -89,7 +92,7 @@ class Scaled(Kept):
     def shape(self) -> Any:
         return self.ints.shape
 
-    def load(self, actions: Any, dtype: Any) -> Tensor:
+    def load(self, actions: Any, dtype: torch.dtype) -> Tensor:
         units, wide = self.shape[1:]
         scales = self.scales[actions].to(dtype).repeat_interleave(LINE, -1)[..., : units * wide]
         return self.ints[actions].to(dtype) * scales.unflatten(-1, (units, wide))
@@ -140,7 +143,7 @@ Block = Any
 """A tensor ``[action, unit, hand]``, or `Kept`."""
 
 
-def blank(kind: str, shape: tuple[int, int, int], device: Any) -> Block:
+def blank(kind: str, shape: tuple[int, int, int], device: torch.device | str) -> Block:
     """A block of zeros."""
     torch = load_torch()
     if kind == "int16":
@@ -178,7 +181,7 @@ def peek(block: Block, units: slice) -> Tensor:
     return block.peek(units) if isinstance(block, Kept) else block[:, units].float()
 
 
-def load(block: Block, actions: Any, dtype: Any) -> Tensor:
+def load(block: Block, actions: Any, dtype: torch.dtype) -> Tensor:
     """Numbers of some actions, to work with."""
     return block.load(actions, dtype) if isinstance(block, Kept) else block[actions].to(dtype)
 

@@ -61,8 +61,8 @@ class TorchStrengths:
         step = max(1, self.cells // (row.shape[1] * self.deck.num_hands))
         for k in range(0, len(row), step):
             some = slice(k, k + step)
-            found = bins[row[some, :, None], self.images[moved[some]]]
-            out[some] = found.sort(1).values[:, at].transpose(1, 2)
+            reached = bins[row[some, :, None], self.images[moved[some]]]
+            out[some] = reached.sort(1).values[:, at].transpose(1, 2)
         return out
 
     def nearest(self, features: Tensor, centres: Any) -> Tensor:

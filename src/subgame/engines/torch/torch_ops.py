@@ -6,7 +6,7 @@ street is ever cut, where the blocks would not fit.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from subgame.engines.arrays import regret_matching
 from subgame.engines.contract import Mode
@@ -15,6 +15,9 @@ from subgame.engines.torch import storage
 from subgame.engines.torch.layout import Betting, Level, Tables
 from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import AVERAGE, REGRET, Block, Chance
+
+if TYPE_CHECKING:
+    import torch
 
 Tensor = Any
 CELLS = 1 << 26
@@ -77,17 +80,19 @@ class TorchOps:
 
     rehearsing = False
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: torch.device) -> None:
         self.torch = load_torch()
         self.device = device
 
     def enter(self, place: Place, p: int, above: Tensor) -> Tensor:
         """[root, u, h] reach at the roots, from that at the leaves above ``[root, unit, hand]``."""
         index = place.tables[p].above.long()
-        found = above.flatten(1)[:, index.clamp(min=0)]
-        return found * (index >= 0)
+        reach = above.flatten(1)[:, index.clamp(min=0)]
+        return reach * (index >= 0)
 
-    def _strategy(self, numbers: StreetNumbers, rows: slice, rates: Tensor, dtype: Any) -> Tensor:
+    def _strategy(
+        self, numbers: StreetNumbers, rows: slice, rates: Tensor, dtype: torch.dtype
+    ) -> Tensor:
         """[action, u, h] regret matching, on predicted regrets if there are any, with trembles."""
         w = storage.load(numbers.weights, rows, dtype)
         if numbers.instant is not None:
@@ -197,8 +202,8 @@ class TorchOps:
             else:
                 best = value[rows].amax(0)
             if mode == Mode.WITHIN:  # the weights are the probabilities of locked hands, or 0
-                given = storage.load(numbers.weights, edges, shown.dtype)
-                best = self.torch.where(given.sum(0) > 0, (given * value[rows]).sum(0), best)
+                weights = storage.load(numbers.weights, edges, shown.dtype)
+                best = self.torch.where(weights.sum(0) > 0, (weights * value[rows]).sum(0), best)
             value[node.parent] += best
             if mode == Mode.LEARN:
                 least, free = rates[9] * value[rows].sum(0), 1 - node.actions * rates[9]
@@ -225,9 +230,9 @@ class TorchOps:
             for at in range(begin, end, step):
                 some = slice(at, min(at + step, end))
                 index = below[some].long()
-                found = _pick(result[:, some], index.clamp(min=0))
+                values = _pick(result[:, some], index.clamp(min=0))
                 scale = weight[some, None] * (index >= 0)
-                out[:, u] += torch.einsum("kuh,uh->kh", found, scale)
+                out[:, u] += torch.einsum("kuh,uh->kh", values, scale)
         return self._even_out(above.tables[p].orbit, out)
 
     def add_lines(
@@ -240,11 +245,11 @@ class TorchOps:
         step = max(1, CELLS // max(1, index.numel()))
         for begin in range(0, len(data), step):
             some = slice(begin, begin + step)
-            found = data[some].index_select(1, at)
+            numbers = data[some].index_select(1, at)
             if weight is not None and row is not None:
-                found = found * weight[row[some].long()].index_select(1, at)
-            found = found.unflatten(1, (lines, length)).masked_fill(~here, 0)
-            into[some, :lines] = found.sum(2)
+                numbers = numbers * weight[row[some].long()].index_select(1, at)
+            numbers = numbers.unflatten(1, (lines, length)).masked_fill(~here, 0)
+            into[some, :lines] = numbers.sum(2)
 
     def _even_out(self, orbit: Tensor, paid: Tensor) -> Tensor:
         """Values averaged over hands that suits exchange."""
@@ -252,14 +257,14 @@ class TorchOps:
             return paid
         index = orbit.long()
         real = index >= 0
-        found = _pick(paid, index.clamp(min=0).flatten(1)).unflatten(2, orbit.shape[1:])
-        return (found * real).sum(3) / real.sum(2).clamp(min=1)
+        values = _pick(paid, index.clamp(min=0).flatten(1)).unflatten(2, orbit.shape[1:])
+        return (values * real).sum(3) / real.sum(2).clamp(min=1)
 
 
 class RowOps(TorchOps):
     """The same, and the values of all rows are kept: by street, the last one first."""
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: torch.device) -> None:
         super().__init__(device)
         self.rows: dict[int, list[Tensor]] = {}
 
@@ -297,7 +302,7 @@ def _unblocked(own: Tables, x: Tensor, ends: Tensor) -> Tensor:
     return cleared(total - met + _pick(x, own.same), total)
 
 
-def cancelled(dtype: Any) -> float:
+def cancelled(dtype: torch.dtype) -> float:
     """The share of the opponent's whole reach up to which a terminal's value is rounding."""
     return CANCELLED * float(load_torch().finfo(dtype).eps)
 

@@ -98,7 +98,7 @@ class BetSizes:
             raise SubgameError("The sizes of the player in position must be those of four streets.")
         for street in STREETS[1:]:
             both = [self.street(street, p) for p in (0, 1)]
-            if any(size.kind == "raise" for each in both for size in each.bets):
+            if any(size.kind == "raise" for street in both for size in street.bets):
                 raise SubgameError(
                     f"A size such as 2.5r multiplies a bet, and the first bet on the {street} "
                     f"has none before it; "
@@ -140,8 +140,12 @@ class BetSizes:
     def hint(self, pot: float) -> str | None:
         """A sentence on sizes in chips that look like percentages of the pot."""
         lists = [self.street(street, p) for street in STREETS[1:] for p in (0, 1)]
-        for each in lists:
-            for size in (*each.bets, *(each.donks or ()), *(s for row in each.raises for s in row)):
+        for sizes in lists:
+            for size in (
+                *sizes.bets,
+                *(sizes.donks or ()),
+                *(s for row in sizes.raises for s in row),
+            ):
                 if size.kind == "chips" and size.amount in USUAL and pot != 100:
                     bare = digits(size.amount)
                     return (

@@ -115,7 +115,7 @@ class Parser:
             self._fail(head, f"a size is {FORMS}; other clauses look like {_EXAMPLES}")
 
     def _sizes(self, tokens: list[Token], end: Token) -> StreetSizes:
-        given: dict[str, Any] = {}
+        sizes: dict[str, Any] = {}
         raises: list[tuple[Size, ...]] = []
         for part in _split(tokens, "/"):
             if not part:
@@ -123,10 +123,10 @@ class Parser:
             head, *rest = part
             raised = _RAISE.fullmatch(head[0])
             if head[0] in _ONCE:
-                if head[0] in given:
+                if head[0] in sizes:
                     self._fail(head, f"{_ONCE[head[0]]} already given")
                 cap = head[0] == "cap"
-                given[head[0]] = self._number(part) if cap else self._list(rest, head)
+                sizes[head[0]] = self._number(part) if cap else self._list(rest, head)
             elif raised:
                 number = int(raised[1] or 1)
                 if number <= len(raises):
@@ -134,15 +134,15 @@ class Parser:
                     self._fail(head, f"raises must be in order, each once: {order}")
                 if number > 100:
                     self._fail(head, "the number of this raise is too large")
-                before = raises[-1] if raises else given.get("bets", ())
+                before = raises[-1] if raises else sizes.get("bets", ())
                 raises += [before] * (number - 1 - len(raises))
                 raises.append(self._list(rest, head))
-            elif raises or {"bets", "donk"} & given.keys():
+            elif raises or {"bets", "donk"} & sizes.keys():
                 self._fail(head, "bets come first and only once; raises start with 'raise'")
             else:
-                given["bets"] = self._list(rest if head[0] == "bet" else part, head)
+                sizes["bets"] = self._list(rest if head[0] == "bet" else part, head)
         return StreetSizes(
-            given.get("bets", ()), tuple(raises), given.get("cap"), given.get("donk")
+            sizes.get("bets", ()), tuple(raises), sizes.get("cap"), sizes.get("donk")
         )
 
     def _list(self, tokens: list[Token], head: Token) -> tuple[Size, ...]:
@@ -196,14 +196,14 @@ class Parser:
 
     def _number(self, part: list[Token]) -> Any:
         name, whole = part[0][0], part[0][0] == "cap"
-        given = part[1][0] if len(part) > 1 else ""
-        plain = given if name in ("cap", "chip") else given.removesuffix("%")
+        text = part[1][0] if len(part) > 1 else ""
+        plain = text if name in ("cap", "chip") else text.removesuffix("%")
         if not re.fullmatch(r"\d{1,9}" if whole else NUMBER, plain):
             kind = "a whole number" if whole else "a number"
             self._fail(part[:2][-1], f"{kind} must follow '{name}'")
         if len(part) > 2:
             self._fail(part[2], f"'{name}' takes one number")
-        return int(given) if whole else share(given)
+        return int(text) if whole else share(text)
 
     def _fail(self, token: Token, reason: str) -> NoReturn:
         raise fault("bet sizes", self.text, token[1], token[0], reason)

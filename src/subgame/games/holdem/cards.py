@@ -51,11 +51,11 @@ class Deck(Frozen):
     suits: str = SUITS
 
     def __post_init__(self) -> None:
-        for given, known, what in ((self.ranks, RANKS, "ranks"), (self.suits, SUITS, "suits")):
-            if not given or given != "".join(char for char in known if char in given):
+        for chars, known, what in ((self.ranks, RANKS, "ranks"), (self.suits, SUITS, "suits")):
+            if not chars or chars != "".join(char for char in known if char in chars):
                 raise SubgameError(
                     f"The {what} of a deck must be some of '{known}', each at most once and in "
-                    f"this order; '{given}' is not."
+                    f"this order; '{chars}' is not."
                 )
         if self.size < 2:
             raise SubgameError(f"A deck needs at least two cards, not {self.size}.")
@@ -216,9 +216,9 @@ class Deck(Frozen):
 
     def mask(self, cards: Iterable[int]) -> int:
         """A set of cards as bits, bit c for card c."""
-        given = tuple(cards)
-        self._check_cards(given)
-        return sum(1 << int(card) for card in given)
+        chosen = tuple(cards)
+        self._check_cards(chosen)
+        return sum(1 << int(card) for card in chosen)
 
     def masks(self, cards: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
         """Sets of cards as bits: [..., card] gives [...]."""
@@ -251,7 +251,8 @@ class Deck(Frozen):
         1624350.0
         """
         by_card = [
-            np.bincount(self.hands.ravel(), np.repeat(each, 2), self.size) for each in (one, two)
+            np.bincount(self.hands.ravel(), np.repeat(weights, 2), self.size)
+            for weights in (one, two)
         ]
         # Pairs that share a card are subtracted; a hand and itself, which share two, only once.
         return float(one.sum() * two.sum() - by_card[0] @ by_card[1] + one @ two)

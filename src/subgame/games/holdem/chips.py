@@ -53,27 +53,27 @@ def number(amount: Chips) -> float:
     return amount if isinstance(amount, int) else float(amount)
 
 
-def read_chips(given: object, what: str) -> Chips:
+def read_chips(value: object, what: str) -> Chips:
     """An amount that a caller gave: a number, or text such as ``6.5``.
 
     >>> read_chips(6.5, "pot"), read_chips("100", "pot")
     (PartChips(13, 2), 100)
     """
     try:
-        if isinstance(given, str | Decimal):
-            amount = Fraction(str(given).replace(",", "").replace("_", ""))
+        if isinstance(value, str | Decimal):
+            amount = Fraction(str(value).replace(",", "").replace("_", ""))
         else:
-            amount = Fraction(given) if isinstance(given, int | Fraction) else exact(given)
-        whole = isinstance(given, str | Decimal | Real) and not isinstance(given, bool)
+            amount = Fraction(value) if isinstance(value, int | Fraction) else exact(value)
+        whole = isinstance(value, str | Decimal | Real) and not isinstance(value, bool)
     except (ValueError, TypeError, OverflowError, ZeroDivisionError):
         whole = False
     if not whole:
-        raise SubgameError(f"The {what} must be a number of chips, not {given!r}.")
+        raise SubgameError(f"The {what} must be a number of chips, not {value!r}.")
     if not -MOST_CHIPS <= amount <= MOST_CHIPS:
         raise SubgameError(f"The {what} must be at most {MOST_CHIPS:,} chips.")
     if 10**DECIMALS % amount.denominator:
         raise SubgameError(
-            f"The {what} must have at most {DECIMALS} decimals of a chip, not {given!r}."
+            f"The {what} must have at most {DECIMALS} decimals of a chip, not {value!r}."
         )
     return tidy(amount)
 

@@ -30,8 +30,8 @@ def equities(boards: Ints, deck: Deck, groups: Floats) -> tuple[Floats, Floats]:
 
     """
     rank, _ = dense_ranks(rank_hands(boards, deck), np.arange(deck.num_hands))
-    found = [beaten(np, rank.astype(np.int64), deck.hands, deck.size, group) for group in groups]
-    won, met = (np.stack(each, axis=-1) for each in zip(*found, strict=True))
+    masses = [beaten(np, rank.astype(np.int64), deck.hands, deck.size, group) for group in groups]
+    won, met = (np.stack(by_group, axis=-1) for by_group in zip(*masses, strict=True))
     return won, met
 
 
@@ -53,8 +53,8 @@ def beaten(xp: Any, rank: Any, hands: Any, cards: int, group: Any) -> tuple[Any,
     def below(places: list[Any], bins: int) -> tuple[Any, Any]:
         """By rank: weaker hands twice and equal hands once; and all hands."""
         size = lines * many * bins
-        found = [xp.bincount(place.reshape(-1), mass.reshape(-1), size) for place in places]
-        table = sum(found[1:], found[0]).reshape(lines, many * bins)
+        counts = [xp.bincount(place.reshape(-1), mass.reshape(-1), size) for place in places]
+        table = sum(counts[1:], counts[0]).reshape(lines, many * bins)
         return (2 * xp.cumsum(table, 0) - table).reshape(-1), table.sum(0)
 
     both = [line * cards + card for card in (low, high)]

@@ -59,13 +59,13 @@ def rank_cards(cards: npt.ArrayLike, deck: Deck = DECK) -> npt.NDArray[np.int16]
     >>> rank_cards(hands).tolist()
     [7461, 0]
     """
-    given = np.asarray(cards)
-    if given.ndim == 0 or given.shape[-1] not in _SIZES or given.dtype.kind not in "iu":
+    array = np.asarray(cards)
+    if array.ndim == 0 or array.shape[-1] not in _SIZES or array.dtype.kind not in "iu":
         raise SubgameError(
             "Cards to rank are integers, 5, 6 or 7 along the last axis of an array; "
-            f"this one has the shape {given.shape} and holds {given.dtype}."
+            f"this one has the shape {array.shape} and holds {array.dtype}."
         )
-    return _look_up(*_keys(given, deck), given.shape[-1])
+    return _look_up(*_keys(array, deck), array.shape[-1])
 
 
 def rank_hands(board: Iterable[int] | npt.ArrayLike, deck: Deck = DECK) -> npt.NDArray[np.int16]:

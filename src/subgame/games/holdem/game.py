@@ -115,12 +115,12 @@ class Holdem(Frozen, Game):
             if not line.startswith(past):
                 continue
             *before, last = moves(line.removeprefix(past)) or ("",)
-            here, found = self.start(), self.start().actions(whole)
+            here, legal = self.start(), self.start().actions(whole)
             for action in before:
-                here, found = (here.child(action), found) if action in found else (here, ())
-                found = found and here.actions(whole)
-            if last not in found:
-                after = f"after '{here}' the tree has {', '.join(found) or 'no such action'}"
+                here, legal = (here.child(action), legal) if action in legal else (here, ())
+                legal = legal and here.actions(whole)
+            if last not in legal:
+                after = f"after '{here}' the tree has {', '.join(legal) or 'no such action'}"
                 raise FieldError({"removed": f"The line '{line}' cannot be removed: {after}."})
             if not here.actions(self.bets):
                 wrong = (
@@ -190,7 +190,7 @@ class Holdem(Frozen, Game):
     # The game.
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, object]:
         """The parameters that make this game; those with default values are left out."""
         rules, (mine, yours) = self.rules, self.rules.stacks
         free, deck = self.deck.compatible(self.gone), None if self.deck == DECK else self.deck
@@ -380,10 +380,10 @@ def _ranks(board: tuple[int, ...], hands: tuple[int, ...], deck: Deck) -> list[i
     return ranks
 
 
-def _short(each: Range) -> str:
+def _short(weighted: Range) -> str:
     """A range's text, or its digest where that is long; never with a comma."""
-    text = str(each).replace(",", " ")
+    text = str(weighted).replace(",", " ")
     if len(text) <= _LONG:
         return text
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-    return f"{np.count_nonzero(each.weights)} hands #{digest}"
+    return f"{np.count_nonzero(weighted.weights)} hands #{digest}"

@@ -106,36 +106,36 @@ class _Reader:
     sizes: dict[tuple[str, str, str], list[str]] = field(default_factory=dict)
     """(player, street, "bet", "raise" or "donk") -> sizes."""
 
-    def fail(self, what: str, given: object, wanted: str) -> SubgameError:
-        shown = str(given)
+    def fail(self, what: str, value: object, wanted: str) -> SubgameError:
+        shown = str(value)
         shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
         return SubgameError(f"{self.name}: {what} must be {wanted}, not '{shown}'.")
 
-    def number(self, what: str, given: object) -> str:
+    def number(self, what: str, value: object) -> str:
         """A number that is not negative, as text."""
-        text = str(given).strip()
+        text = str(value).strip()
         try:
-            fine = not isinstance(given, bool) and 0 <= float(text) < float("inf")
+            fine = not isinstance(value, bool) and 0 <= float(text) < float("inf")
         except ValueError:
             fine = False
         if not fine:
-            raise self.fail(what, given, "a number of at least 0")
+            raise self.fail(what, value, "a number of at least 0")
         return text
 
-    def share(self, what: str, given: object, per: float = 100) -> str:
+    def share(self, what: str, number: object, per: float = 100) -> str:
         """A share of one, from a number in `per` parts; "" if it is 0."""
-        value = float(self.number(what, given)) / per
+        value = float(self.number(what, number)) / per
         return f"{value:.12g}" if value else ""
 
-    def range_text(self, what: str, given: object) -> str:
+    def range_text(self, what: str, text: object) -> str:
         """A range's text, checked."""
         try:
-            return _canonical(str(given))
+            return _canonical(str(text))
         except SubgameError as error:
             raise SubgameError(f"{self.name}: {what}: {error.sentence}") from None
 
-    def board_text(self, what: str, given: object) -> str:
-        text = str(given).replace(",", " ")
+    def board_text(self, what: str, cards: object) -> str:
+        text = str(cards).replace(",", " ")
         try:
             return DECK.name(DECK.parse(text, what="board"))
         except SubgameError as error:
@@ -165,9 +165,9 @@ class _Reader:
     def bets(self, options: Mapping[str, str], lines: Iterable[str] = ()) -> str:
         """The text of `BetSizes`."""
         clauses: list[str] = []
-        given = [street for _, street, _ in self.sizes]
+        streets = [street for _, street, _ in self.sizes]
         for street in STREETS[1:]:
-            for seat in SEATS if street in given else ():
+            for seat in SEATS if street in streets else ():
                 kinds = {k: self.sizes.get((seat, street, k)) for k in ("bet", "donk", "raise")}
                 parts = [" ".join(kinds["bet"] or ()) or "none"]
                 if kinds["donk"] is not None and seat == "oop":
@@ -191,17 +191,19 @@ class _Json(_Reader):
 
     def read(self, text: str) -> Imported:
         try:
-            found = json.loads(text)
+            document = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise SubgameError(f"{self.name} is not JSON: {error}.") from None
-        if not isinstance(found, dict):
-            raise self.fail("the JSON", found, "an object with settings")
-        inner = found.get("value", found)
-        given: dict[str, Any] = inner if isinstance(inner, dict) else found
+        if not isinstance(document, dict):
+            raise self.fail("the JSON", document, "an object with settings")
+        inner = document.get("value", document)
+        settings: dict[str, Any] = inner if isinstance(inner, dict) else document
         for part in ("card_config", "tree_config"):
-            if isinstance(given.get(part), dict):
-                given = given | given[part]
-        snake = any(key in given for key in ("starting_pot", "effective_stack", "flop_bet_sizes"))
+            if isinstance(settings.get(part), dict):
+                settings = settings | settings[part]
+        snake = any(
+            key in settings for key in ("starting_pot", "effective_stack", "flop_bet_sizes")
+        )
         made = Imported("postflop-solver" if snake else "wasm-postflop")
         pot, stack = (
             ("starting_pot", "effective_stack")
@@ -212,82 +214,86 @@ class _Json(_Reader):
             )
         )
         for key, name in ((pot, "pot"), (stack, "stack")):
-            if key not in given:
+            if key not in settings:
                 raise SubgameError(
                     f"{self.name} has no {key}, so it is not the settings of a spot."
                 )
-            made.said[name] = self.number(key, given[key])
-        self._cards(given, made)
-        options = self._snake(given, made) if snake else self._camel(given, made)
-        made.said["bets"] = self.bets(options, self._lines(given))
+            made.said[name] = self.number(key, settings[key])
+        self._cards(settings, made)
+        options = self._snake(settings, made) if snake else self._camel(settings, made)
+        made.said["bets"] = self.bets(options, self._lines(settings))
         return made
 
-    def _cards(self, given: Mapping[str, Any], made: Imported) -> None:
-        board = given.get("board")
+    def _cards(self, settings: Mapping[str, Any], made: Imported) -> None:
+        board = settings.get("board")
         if board is None:
-            parts = [given.get(street) for street in ("flop", "turn", "river")]
+            parts = [settings.get(street) for street in ("flop", "turn", "river")]
             board = [part for part in parts if part not in (None, "", "NOT_DEALT", 255)]
         cards = board if isinstance(board, list) else [board]
         if cards and all(isinstance(c, int) and 0 <= c < DECK.size for c in cards):
             cards = [DECK.card_name(card) for card in cards]
         if cards:
             made.said["board"] = self.board_text("the board", " ".join(map(str, cards)))
-        both = given.get("range") or given.get("ranges") or (None, None)
+        both = settings.get("range") or settings.get("ranges") or (None, None)
         if not isinstance(both, list | tuple) or len(both) != 2:
             raise self.fail("range", both, "two ranges, out of position first")
-        for seat, each in zip(SEATS, both, strict=True):
-            text = given.get(f"{seat}_range", given.get(f"{seat}Range", each))
+        for seat, listed in zip(SEATS, both, strict=True):
+            text = settings.get(f"{seat}_range", settings.get(f"{seat}Range", listed))
             if text is not None:
                 made.said[seat] = self.range_text(f"the range of {seat}", text)
 
-    def _camel(self, given: Mapping[str, object], made: Imported) -> dict[str, str]:
-        donk = bool(given.get("donkOption"))
+    def _camel(self, settings: Mapping[str, object], made: Imported) -> dict[str, str]:
+        donk = bool(settings.get("donkOption"))
         for seat in SEATS:
             for street in _JSON_STREETS:
                 for kind in ("Bet", "Raise"):
                     key = f"{seat}{street}{kind}"
-                    sizes = self.size_list(key, given.get(key), raises=kind == "Raise")
+                    sizes = self.size_list(key, settings.get(key), raises=kind == "Raise")
                     self.sizes[seat, street.lower(), kind.lower()] = sizes
         for street in _JSON_STREETS[1:] if donk else ():
             key = f"oop{street}Donk"
             self.sizes["oop", street.lower(), "donk"] = self.size_list(
-                key, given.get(key), raises=False
+                key, settings.get(key), raises=False
             )
-        self._rake(made, given.get("rakePercent", 0), 100, given.get("rakeCap", 0))
-        return self._thresholds(given, "AllIn", 100)
+        self._rake(made, settings.get("rakePercent", 0), 100, settings.get("rakeCap", 0))
+        return self._thresholds(settings, "AllIn", 100)
 
-    def _snake(self, given: Mapping[str, object], made: Imported) -> dict[str, str]:
+    def _snake(self, settings: Mapping[str, object], made: Imported) -> dict[str, str]:
         for street in STREETS[1:]:
-            both = given.get(f"{street}_bet_sizes")
+            both = settings.get(f"{street}_bet_sizes")
             if both is None:
                 continue
             if not isinstance(both, list | tuple) or len(both) != 2:
                 raise self.fail(f"{street}_bet_sizes", both, "two entries, out of position first")
-            for seat, each in zip(SEATS, both, strict=True):
-                pair = [each.get("bet"), each.get("raise")] if isinstance(each, dict) else each
+            for seat, entry in zip(SEATS, both, strict=True):
+                pair = [entry.get("bet"), entry.get("raise")] if isinstance(entry, dict) else entry
                 pair = [pair, ""] if isinstance(pair, str) else pair
                 if not isinstance(pair, list | tuple) or len(pair) != 2:
-                    raise self.fail(f"{street}_bet_sizes", each, "bet sizes and raise sizes")
+                    raise self.fail(f"{street}_bet_sizes", entry, "bet sizes and raise sizes")
                 for kind, sizes in zip(("bet", "raise"), pair, strict=True):
                     key = f"{street}_bet_sizes, {seat} {kind}"
-                    found = self.size_list(key, sizes, raises=kind == "raise")
-                    self.sizes[seat, street, kind] = found
-            donk = given.get(f"{street}_donk_sizes")
+                    texts = self.size_list(key, sizes, raises=kind == "raise")
+                    self.sizes[seat, street, kind] = texts
+            donk = settings.get(f"{street}_donk_sizes")
             if donk is not None:
                 donk = donk.get("donk") if isinstance(donk, dict) else donk
-                found = self.size_list(f"{street}_donk_sizes", donk, raises=False)
-                self.sizes["oop", street, "donk"] = found
-        self._rake(made, given.get("rake_rate", 0), 1, given.get("rake_cap", 0))
-        plain = {re.sub("_(.)", lambda m: m[1].upper(), key): value for key, value in given.items()}
+                texts = self.size_list(f"{street}_donk_sizes", donk, raises=False)
+                self.sizes["oop", street, "donk"] = texts
+        self._rake(made, settings.get("rake_rate", 0), 1, settings.get("rake_cap", 0))
+        plain = {
+            re.sub("_(.)", lambda m: m[1].upper(), key): value for key, value in settings.items()
+        }
         return self._thresholds(plain, "Allin", 1)
 
-    def _thresholds(self, given: Mapping[str, object], all_in: str, per: float) -> dict[str, str]:
+    def _thresholds(
+        self, settings: Mapping[str, object], all_in: str, per: float
+    ) -> dict[str, str]:
         named = {
             "force-all-in": f"force{all_in}Threshold",
             "add-all-in": f"add{all_in}Threshold",
             "merge": "mergingThreshold",
         }
-        return {name: self.share(key, given.get(key, 0), per) for name, key in named.items()}
+        return {name: self.share(key, settings.get(key, 0), per) for name, key in named.items()}
 
     def _rake(self, made: Imported, rate: object, per: float, cap: object) -> None:
         share = self.share("the rake", rate, per)
@@ -296,10 +302,10 @@ class _Json(_Reader):
             if float(self.number("the rake cap", cap)):
                 made.said["rake_cap"] = str(cap)
 
-    def _lines(self, given: Mapping[str, object]) -> Iterator[str]:
+    def _lines(self, settings: Mapping[str, object]) -> Iterator[str]:
         """``X>B50>R150|X`` as wasm-postflop writes lines; amounts are totals on the street."""
         for key, verb in (("addedLines", "add"), ("removedLines", "remove")):
-            for line in filter(None, re.split(r"[,\s]+", str(given.get(key) or ""))):
+            for line in filter(None, re.split(r"[,\s]+", str(settings.get(key) or ""))):
                 if not re.fullmatch(r"([FXC]|[BRA]\d+)([>|]([FXC]|[BRA]\d+))*", line):
                     raise self.fail(key, line, "lines such as X>B50>R150")
                 moves = re.sub("[BRA]", "r", line.replace("X", "c").replace("C", "c"))
@@ -359,12 +365,12 @@ class _Texas(_Commands):
         if seat not in SEATS or street not in STREETS[1:]:
             raise self.fail("set_bet_sizes", text, "a player, a street, a kind and sizes")
         if kind == "allin":
-            for each in ("bet", "raise"):
-                self.sizes.setdefault((seat, street, each), []).append("a")
+            for verb in ("bet", "raise"):
+                self.sizes.setdefault((seat, street, verb), []).append("a")
         elif kind in ("bet", "raise", "donk"):
-            found = self.size_list("set_bet_sizes", " ".join(sizes), raises=kind == "raise")
+            texts = self.size_list("set_bet_sizes", " ".join(sizes), raises=kind == "raise")
             before = self.sizes.setdefault((seat, street, kind), [])
-            before[:] = [*dict.fromkeys([*found, *before])]
+            before[:] = [*dict.fromkeys([*texts, *before])]
         else:
             raise self.fail("set_bet_sizes", text, "bet, raise, donk or allin after the street")
 
@@ -422,8 +428,8 @@ class _PioScript(_Commands):
         stack = read_chips(said["stack"], "stack")
         start = NoLimit((stack, stack), (0, 1), street, 2).start()
         done: set[str] = set()
-        for verb, each in lines.items():
-            for words in each:
+        for verb, word_lists in lines.items():
+            for words in word_lists:
                 here = start
                 for word in words:
                     total = read_chips(word, f"line {' '.join(words)}") + 1  # half of the pot of 2
@@ -447,54 +453,54 @@ class _PioSettings(_Reader):
     """The settings of PioSOLVER's tree builder, such as ``#FlopConfig.BetSize#50``."""
 
     def read(self, text: str) -> Imported:
-        found = dict(re.findall(r"^\s*#([\w.]+)#(.*?)\s*$", text, re.MULTILINE))
+        settings = dict(re.findall(r"^\s*#([\w.]+)#(.*?)\s*$", text, re.MULTILINE))
         made = Imported("PioSOLVER")
         for key, name in (("Pot", "pot"), ("EffectiveStacks", "stack")):
-            if key in found:
-                made.said[name] = self.number(f"#{key}#", found[key])
-        if found.get("Board"):
-            made.said["board"] = self.board_text("#Board#", found["Board"])
+            if key in settings:
+                made.said[name] = self.number(f"#{key}#", settings[key])
+        if settings.get("Board"):
+            made.said["board"] = self.board_text("#Board#", settings["Board"])
         for seat, key in zip(SEATS, ("Range0", "Range1"), strict=True):
-            if found.get(key):
-                made.said[seat] = self.range_text(f"#{key}#", found[key])
+            if settings.get(key):
+                made.said[seat] = self.range_text(f"#{key}#", settings[key])
         for street in _JSON_STREETS:
             for seat, config in zip(SEATS, (f"{street}Config", f"{street}ConfigIP"), strict=True):
-                self._street(found, seat, street.lower(), config)
-        if found.get("Rake.Enabled") == "True":
-            made.said["rake"] = self.number("#Rake.Fraction#", found.get("Rake.Fraction", "0"))
-            if float(self.number("#Rake.Cap#", found.get("Rake.Cap", "0"))):
-                made.said["rake_cap"] = found["Rake.Cap"]
-        options = {"all-in": self.share("#AllinThreshold#", found.get("AllinThreshold", "100"))}
+                self._street(settings, seat, street.lower(), config)
+        if settings.get("Rake.Enabled") == "True":
+            made.said["rake"] = self.number("#Rake.Fraction#", settings.get("Rake.Fraction", "0"))
+            if float(self.number("#Rake.Cap#", settings.get("Rake.Cap", "0"))):
+                made.said["rake_cap"] = settings["Rake.Cap"]
+        options = {"all-in": self.share("#AllinThreshold#", settings.get("AllinThreshold", "100"))}
         options["all-in"] = "" if float(options["all-in"] or 1) >= 1 else options["all-in"]
-        if found.get("MergeSimilarBets") == "True":
-            merge = found.get("MergeSimilarBetsThreshold", "0")
+        if settings.get("MergeSimilarBets") == "True":
+            merge = settings.get("MergeSimilarBetsThreshold", "0")
             options["merge"] = self.share("#MergeSimilarBetsThreshold#", merge)
         made.said["bets"] = self.bets(options)
         asked = ("RemovedLines", "ExtraLines", "ForceOOPBet", "ForceIPBet", "CapEnabled")
         for key in (*asked, "UseUnifiedBetAfterRaise", "ICM.Enabled"):
-            if found.get(key, "") not in ("", "False"):
+            if settings.get(key, "") not in ("", "False"):
                 made.left_out.append(f"The setting #{key}# was left out.")
         known = (*_PIO_SIZES.values(), "AddAllin")
-        for key, value in found.items():
+        for key, value in settings.items():
             street, _, name = key.partition(".")
             of_street = re.fullmatch(r"(Flop|Turn|River)Config(IP)?", street)
             if of_street and name not in known and value not in ("", "False"):
                 made.left_out.append(f"The setting #{key}# was left out.")
-        if found.get("AddAllinOnlyIfLessThanThisTimesThePot", "").isdecimal():
+        if settings.get("AddAllinOnlyIfLessThanThisTimesThePot", "").isdecimal():
             made.left_out.append(
                 "All-in is added wherever AddAllin is set, however large it is; write "
                 "'add-all-in 2.5' in the bet sizes to add it only up to 2.5 times the pot."
             )
         return made
 
-    def _street(self, found: Mapping[str, str], seat: str, street: str, config: str) -> None:
-        if not any(key.startswith(f"{config}.") for key in found):
+    def _street(self, settings: Mapping[str, str], seat: str, street: str, config: str) -> None:
+        if not any(key.startswith(f"{config}.") for key in settings):
             return
         for kind, key in _PIO_SIZES.items():
-            text = found.get(f"{config}.{key}", "")
+            text = settings.get(f"{config}.{key}", "")
             sizes = self.size_list(f"#{config}.{key}#", text, raises=kind == "raise")
             if kind == "donk" and not sizes:
                 continue
-            if found.get(f"{config}.AddAllin") == "True" and kind != "donk" and "a" not in sizes:
+            if settings.get(f"{config}.AddAllin") == "True" and kind != "donk" and "a" not in sizes:
                 sizes.append("a")
             self.sizes[seat, street, kind] = sizes

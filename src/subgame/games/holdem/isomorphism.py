@@ -80,17 +80,17 @@ def canonicalise(
     >>> DECK.name(form)
     '2cJdQd2d'
     """
-    given = np.asarray(cards, dtype=np.int64)
+    array = np.asarray(cards, dtype=np.int64)
     _check_groups(groups, deck)
-    if given.ndim == 0 or given.shape[-1] != sum(groups):
+    if array.ndim == 0 or array.shape[-1] != sum(groups):
         raise SubgameError(
             f"The groups {tuple(groups)} take {sum(groups)} cards along the last axis; "
-            f"the array has the shape {given.shape}."
+            f"the array has the shape {array.shape}."
         )
-    deck.check_range(given)
-    shape = given.shape[:-1]
-    best, permutation = _least(given.reshape(math.prod(shape), given.shape[-1]), groups, deck)
-    return _unpack(best, sum(groups)).reshape(given.shape), permutation.reshape(shape)
+    deck.check_range(array)
+    shape = array.shape[:-1]
+    best, permutation = _least(array.reshape(math.prod(shape), array.shape[-1]), groups, deck)
+    return _unpack(best, sum(groups)).reshape(array.shape), permutation.reshape(shape)
 
 
 @lru_cache(maxsize=16)
@@ -107,7 +107,7 @@ def canonical_boards(groups: tuple[int, ...], deck: Deck = DECK) -> Boards:
     every = itertools.combinations(range(deck.size), groups[-1])
     added: Ints = np.fromiter(every, dtype=np.dtype((np.int64, groups[-1])), count=count)
     added_bits, above_bits = deck.masks(added), deck.masks(above.cards)
-    found: list[Ints] = []
+    batches: list[Ints] = []
     found_weights: list[Ints] = []
     step = max(1, _CHUNK // count)
     # Deals below different boards are never the same.
@@ -116,10 +116,10 @@ def canonical_boards(groups: tuple[int, ...], deck: Deck = DECK) -> Boards:
         board, card = np.nonzero(free)
         cards = np.concatenate([above.cards[start + board], added[card]], axis=1)
         keys, back = np.unique(_least(cards, groups, deck)[0], return_inverse=True)
-        found.append(keys)
+        batches.append(keys)
         weights = np.bincount(back, weights=above.weights[start + board])
         found_weights.append(np.rint(weights).astype(np.int64))
-    cards = _unpack(np.concatenate(found), sum(groups))
+    cards = _unpack(np.concatenate(batches), sum(groups))
     return Boards(frozen(cards), frozen(np.concatenate(found_weights)))
 
 

@@ -50,8 +50,8 @@ class NoLimp(Holdem):
     """Hold'em in which the first player before the flop raises or folds."""
 
     def actions(self, betting: Betting) -> tuple[str, ...]:
-        found = betting.actions(self.bets)
-        return tuple(a for a in found if a != "c") if betting == self.rules.start() else found
+        actions = betting.actions(self.bets)
+        return tuple(a for a in actions if a != "c") if betting == self.rules.start() else actions
 
 
 def nlth_no_limp(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from subgame.errors import SubgameError
 from subgame.games.holdem.cards import DECK, Deck
@@ -19,6 +19,7 @@ from subgame.show.html import block
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    from pandas import DataFrame
 
     Hands = Callable[[], npt.NDArray[np.int64]]
 
@@ -120,7 +121,7 @@ class Range:
         """The range without the hands that hold a card of the board."""
         return Range(np.where(self.deck.compatible(board), self.weights, 0.0), self.deck)
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> DataFrame:
         """A pandas data frame: hand and weight, for the hands that are in the range."""
         rows = np.flatnonzero(self.weights).tolist()
         return data_frame(
@@ -164,9 +165,9 @@ def _parts(text: str, deck: Deck) -> tuple[list[tuple[Hands, float]], list[float
         return [], [float(item[0]) for item in items]
     parts: list[tuple[Hands, float]] = []
     group: _Item | None = None
-    for found in items:
-        item = _Item(text, found[0], found.start(), deck)
-        if found[0].startswith("["):
+    for match in items:
+        item = _Item(text, match[0], match.start(), deck)
+        if match[0].startswith("["):
             group = item.open_or_close(group)
             continue
         hands, weight = item.read()
@@ -338,14 +339,14 @@ def _format(weights: npt.NDArray[np.float64], deck: Deck) -> str:
 
     def row(classes: list[tuple[int, int]], kind: str, high: str = "") -> list[str]:
         """The items of classes with one weight; hands of the others go to ``single``."""
-        found: list[float] = []
+        shares: list[float] = []
         for ranks in classes:
             hands = class_hands(*ranks, kind, deck)
             alike = len(set(weights[hands].tolist())) < 2
-            found.append(float(weights[hands][:1].sum()) if alike else 0.0)
+            shares.append(float(weights[hands][:1].sum()) if alike else 0.0)
             if not alike:
                 single.extend(np.sort(hands).tolist())
-        return _runs(found, deck, high)
+        return _runs(shares, deck, high)
 
     items = row([(rank, rank) for rank in range(deck.num_ranks)], "p")
     for high in reversed(range(1, deck.num_ranks)):

@@ -207,8 +207,8 @@ class Betting:
         if self.is_over:
             return ()
         fold = ("f",) if self.to_call else ()
-        found = (*fold, "c", *(f"r{total}" for total in amounts(sizes, self)))
-        return sizes.amended(self.history, found)
+        actions = (*fold, "c", *(f"r{total}" for total in amounts(sizes, self)))
+        return sizes.amended(self.history, actions)
 
     def bet(self, action: str) -> Bet | None:
         """How large a legal action is; None for a fold."""
@@ -383,7 +383,7 @@ def _merged(
     kept: list[Chips] = []
     for total in reversed(totals):
         if kept and threshold:
-            larger, this = (1 + Fraction(each - match) / called for each in (kept[-1], total))
+            larger, this = (1 + Fraction(bet - match) / called for bet in (kept[-1], total))
             if larger < this * (1 + threshold):
                 continue
         kept.append(total)

@@ -152,8 +152,8 @@ def moves(line: str) -> tuple[str, ...] | None:
     (('c', 'r50', 'c', 'r120.5'), None)
     """
     plain = re.sub(r"[\s,/]", "", line)
-    found = tuple(_MOVES.findall(plain))
-    return found if found and "".join(found) == plain else None
+    actions = tuple(_MOVES.findall(plain))
+    return actions if actions and "".join(actions) == plain else None
 
 
 def digits(number: float) -> str:

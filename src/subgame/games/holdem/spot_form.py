@@ -156,9 +156,9 @@ class _Reading:
             return default
 
 
-def _chips(given: Amount, what: str, above: bool = False) -> Chips:
+def _chips(amount: Amount, what: str, above: bool = False) -> Chips:
     """An amount that is at least 0, or above 0."""
-    text = given.strip() if isinstance(given, str) else given
+    text = amount.strip() if isinstance(amount, str) else amount
     try:
         chips = read_chips(text, what)
     except SubgameError as error:
@@ -168,33 +168,33 @@ def _chips(given: Amount, what: str, above: bool = False) -> Chips:
     if chips < 0 or (above and not chips):
         least = "above 0" if above else "of at least 0"
         raise SubgameError(
-            f"The {what} must be a number of chips {least}, such as 100 or 6.5, not {given!r}."
+            f"The {what} must be a number of chips {least}, such as 100 or 6.5, not {amount!r}."
         )
     return chips
 
 
-def _rake(given: str | float) -> float:
+def _rake(rake: str | float) -> float:
     """A share of the pot: 0.05 or 5%."""
     taken = math.nan
-    if not isinstance(given, str):
-        taken = float(given)
-    elif NUMBER.fullmatch(given.strip().removesuffix("%").strip()):
-        taken = share(given.strip().replace(" ", ""))
+    if not isinstance(rake, str):
+        taken = float(rake)
+    elif NUMBER.fullmatch(rake.strip().removesuffix("%").strip()):
+        taken = share(rake.strip().replace(" ", ""))
     if not 0 <= taken < 1:
         raise SubgameError(
             f"The rake must be a share of the pot from 0 to below 1, such as 5% or 0.05, "
-            f"not {given!r}."
+            f"not {rake!r}."
         )
     return taken
 
 
-def _range(given: Weights, seat: str, deck: Deck) -> Range:
+def _range(described: Weights, seat: str, deck: Deck) -> Range:
     """A range from whatever describes one; numbers above 1 are scaled down."""
-    if isinstance(given, Range):
-        return given
-    if isinstance(given, str):
-        return Range.parse(given, deck)
-    weights = np.asarray(given, dtype=np.float64)
+    if isinstance(described, Range):
+        return described
+    if isinstance(described, str):
+        return Range.parse(described, deck)
+    weights = np.asarray(described, dtype=np.float64)
     if not (np.isfinite(weights) & (weights >= 0)).all():
         raise SubgameError(
             f"The weights of the player {seat} must be finite numbers, none of them negative."

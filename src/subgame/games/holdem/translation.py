@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 TINY = 1e-9
 """Sizes closer than this are equal."""
+UNLIKE = 1.5
+"""By how much 1 + x may differ for a bet x and the one that it is taken for: a bet of twice the pot
+may be taken for one of the pot, which is to be called 1.5 times as often."""
 
 
 def pseudo_harmonic(a: float, b: float, x: float) -> float:
@@ -129,6 +132,20 @@ def translated(bets: Sequence[Bet | None], bet: Bet | None, how: ActionMapping) 
     return {known[i][1]: share for i, share in spread}
 
 
+def is_unlike(bet: Bet | None, taken: Bet | None) -> bool:
+    """Whether a bet is so unlike the one it is taken for that the answer to that is none to it.
+
+    All-in is unlike any bet that is not, and the reverse.
+
+    >>> is_unlike(Bet(2.0), Bet(1.0)), is_unlike(Bet(66.0, True), Bet(1.0))
+    (False, True)
+    """
+    if bet is None or taken is None or bet.fraction == 0:
+        return False
+    ratio = (1 + bet.fraction) / (1 + taken.fraction)
+    return bet.all_in != taken.all_in or max(ratio, 1 / ratio) > UNLIKE + TINY
+
+
 def answer(bet: Bet | None, bets: Sequence[Bet | None]) -> int:
     """Which of the real actions, of these sizes, does what `bet` is in the smaller game."""
     passive = next(k for k, real in enumerate(bets) if real is not None and real.fraction == 0)
@@ -145,9 +162,14 @@ def answer(bet: Bet | None, bets: Sequence[Bet | None]) -> int:
 def real_action(real: Betting, bet: Bet | None) -> str:
     """The action that makes a bet of this size here: of the same fraction of the pot.
 
+    All-in stays all-in, unless that is many times as large here.
+
     >>> from subgame.games.holdem.rules import NoLimit
-    >>> real_action(NoLimit().start(), Bet(1.0)), real_action(NoLimit().start(), None)
+    >>> start = NoLimit().start()
+    >>> real_action(start, Bet(1.0)), real_action(start, None)
     ('r300', 'f')
+    >>> real_action(start, Bet(99.0, True)), real_action(start, Bet(1.0, True))
+    ('r20000', 'r300')
     """
     if bet is None:
         return "f" if real.to_call else "c"
@@ -157,7 +179,9 @@ def real_action(real: Betting, bet: Bet | None) -> str:
     if least is None or most is None:
         return "c"
     called = real.pot + real.to_call
-    total = most if bet.all_in else max(real.bets) + round(bet.fraction * called)
+    all_in = Bet(float((most - max(real.bets)) / called), all_in=True)
+    shoves = bet.all_in and not is_unlike(all_in, bet)
+    total = most if shoves else max(real.bets) + round(bet.fraction * called)
     return f"r{min(max(total, least), most)}"
 
 

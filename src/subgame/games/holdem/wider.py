@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.game import Holdem
@@ -21,7 +20,7 @@ class Wider(Holdem):
         return betting.actions(self.wider if betting.player == self.seat else self.bets)
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, object]:
         return {**super().parameters, "wider": str(self.wider), "seat": self.seat}
 
 

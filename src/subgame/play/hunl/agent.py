@@ -14,15 +14,16 @@ from typing import Unpack
 import numpy as np
 
 from subgame.blueprints.stored import StoredBlueprint
+from subgame.engines.blas import one_blas_thread
 from subgame.errors import SubgameError
-from subgame.games.holdem.game import Holdem
+from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.sizes import STREETS
 from subgame.play.agent import Policy, thresholded
 from subgame.play.hunl.decisions import DecisionCache
 from subgame.play.hunl.early import EarlyHand, EarlyStreets, RangeBlueprint
 from subgame.play.hunl.plans import DepthLimit, DepthOptions, EarlyState, Request, StreetPlanner
-from subgame.play.hunl.turn import BETS, TurnSolver, load_kernels
-from subgame.play.searching import Explanation, SearchAgent, shares
+from subgame.play.hunl.turn import BETS, StarvedError, TurnSolver, load_kernels
+from subgame.play.searching import Explanation, SearchAgent, actions_of, shares
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.live import Clock, Live, Rows, Search
 
@@ -81,6 +82,10 @@ class HoldemAgent(SearchAgent):
         self.early = EarlyHand(self.streets)
         if seconds is not None:
             load_kernels(game.deck)
+            if isinstance(blueprint, StoredBlueprint):
+                for cards in BOARD_CARDS[: game.rules.last_street + 1]:
+                    blueprint.cards.of(tuple(range(cards)))
+            self.turn.load()
             if self.planner is not None:
                 self.planner.load()
 
@@ -90,12 +95,16 @@ class HoldemAgent(SearchAgent):
 
     def request(self) -> Request:
         """A decision whose time begins now."""
-        self.clock = Clock(self.search.seconds)
+        self.clock = Clock(self.search.seconds, self.search.now)
         return Request(self.seat, self.search, self.clock)
 
     def live(self) -> Live:
-        request = self.request()
-        state, rest = self.early.follow(self.line, request)
+        return self._live(self.request())
+
+    def _live(self, request: Request) -> Live:
+        """Where play is, in the time of a decision; see `TurnSolver.live`."""
+        least = self.decided.starved(self.seat, self.line)
+        state, rest = self.early.follow(self.line, request, least)
         if self.streets.contains(state):
             first = STREETS[self.streets.solved_from]
             raise SubgameError(f"Nothing is solved before the {first}.")
@@ -105,7 +114,8 @@ class HoldemAgent(SearchAgent):
     def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
         rows = self.rows()
         at = [self.streets.start.reached.number(self.seat, name) for name in infosets]
-        solved = self.decided.find(self.seat, self.line) is not None
+        key = self.seat, actions_of(self.line)
+        solved = key in self.decided.decided and key not in self.decided.unsolved
         probabilities = rows.probabilities[at].astype(np.float64)
         return Policy(rows.actions, thresholded(probabilities, self.threshold if solved else 0.0))
 
@@ -114,20 +124,44 @@ class HoldemAgent(SearchAgent):
         decided = self.decided.find(self.seat, self.line)
         if decided is not None:
             return decided
-        state = self.early.decide(self.line, self.request())
-        if not self.streets.contains(state):
-            return self.decided.keep(self.seat, self.line, self.live_rows())
-        rows, self.took = self.streets.rows(state), self.clock.spent
-        return rows if state.plan is None else self.decided.keep(self.seat, self.line, rows)
+        with one_blas_thread():
+            rows, is_due, why = self._decide(self.request())
+        self.took = self.clock.spent
+        return self.decided.keep(self.seat, self.line, rows, why) if is_due else rows
+
+    def _state(self, request: Request) -> EarlyState:
+        """Where the blueprint leads, with what is solved there."""
+        least = self.decided.starved(self.seat, self.line)
+        return self.early.decide(self.line, request, least)
+
+    def _decide(self, request: Request) -> tuple[Rows, bool, str]:
+        """What we do here, whether a solve was due, and why it was not used."""
+        state = self._state(request)
+        if self.streets.contains(state):
+            rejected = "" if state.plan is None else state.plan.rejected
+            return self.streets.rows(state), state.plan is not None, rejected
+        try:
+            live = self._live(request)
+        except StarvedError as starved:
+            followed, _ = self.early.follow(self.line, request, len(self.line))
+            return self.streets.followed_rows(followed), True, starved.why
+        self._check_turn(live)
+        return live.rows(), True, ""
 
     def explained(self, infoset: str) -> Explanation:
         played = self._played(infoset)  # it may have been decided in an earlier hand
-        state = self.early.decide(self.line, self.request())
-        if not self.streets.contains(state):
+        why = self.decided.unsolved.get((self.seat, actions_of(self.line)), "")
+        request = self.request()
+        if why:
+            state = self.early.follow(self.line, request, len(self.line))[0]
+        else:
+            state = self._state(request)
+        if not why and not self.streets.contains(state):
             return super().explained(infoset)
         reached = state.reached
         ranges = shares(reached, self.seat), shares(reached, 1 - self.seat)
-        return Explanation(infoset, played, {}, ranges, None, 0, self.took, _note(state))
+        note = f"The blueprint was followed, a solve was not used: {why}." if why else _note(state)
+        return Explanation(infoset, played, {}, ranges, None, 0, self.took, note)
 
 
 def _planner(game: Holdem, blueprint: RangeBlueprint, depth: DepthLimit) -> StreetPlanner | None:

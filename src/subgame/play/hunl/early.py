@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from subgame.blueprints.follow import DETERMINISTIC, AbstractDecision
 from subgame.games.base import CHANCE
 from subgame.games.holdem.game import Holdem, HoldemState
-from subgame.games.holdem.translation import likelihood, merged, translated
+from subgame.games.holdem.translation import is_unlike, likelihood, merged, translated
 from subgame.play.hunl.plans import EarlyState, Request, StreetPlanner
+from subgame.play.one_bet import call_or_fold
 from subgame.refine.live import Rows
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Move
@@ -101,7 +102,7 @@ class EarlyStreets:
 
     def after(self, state: EarlyState, player: int, action: str, seat: int) -> EarlyState:
         """After a move: both ranges, and the blueprint's betting that stands for the real one."""
-        reached, abstract, plan = state
+        reached, abstract, plan, unlike = state.reached, state.abstract, state.plan, False
         if player == CHANCE:
             return EarlyState(reached.after(action), abstract)
         share, planned, advice = None, state.planned, self.advice(state)
@@ -111,10 +112,14 @@ class EarlyStreets:
             shares = dict.fromkeys(own, 1.0) or decision.translated(real, action, DETERMINISTIC)
             share = likelihood(advice.probabilities, shares)
             if shares:
-                abstract = decision.child(max(shares, key=lambda k: shares[k]))
+                k = max(shares, key=lambda k: shares[k])
+                abstract = decision.child(k)
+                unlike = player != seat and is_unlike(real.bet(action), decision.bets[k])
+        if unlike:
+            share = None  # the range is what it was
         if planned is not None:
             share = self._planned_share(reached, planned, action)
-        return EarlyState(reached.after(action, share), abstract, plan)
+        return EarlyState(reached.after(action, share), abstract, plan, unlike)
 
     def _planned_share(self, reached: ReachedRanges, planned: Rows, action: str) -> Floats | None:
         """[hand] how likely an action is by a plan."""
@@ -128,9 +133,13 @@ class EarlyStreets:
         """What the player to act does with every hand, in real bets."""
         if state.planned is not None:
             return state.planned
-        advice = self.advice(state)
-        if advice is None:
-            return Rows(("c",), np.ones((self.game.deck.num_hands, 1)))
+        return self.followed_rows(state)
+
+    def followed_rows(self, state: EarlyState) -> Rows:
+        """What the player to act does by the blueprint; by price where it has no answer."""
+        advice, reached = self.advice(state), state.reached
+        if advice is None or state.unlike:
+            return Rows(*call_or_fold(self.game, reached.board, reached.betting, reached.reach))
         real = advice.decision.real_actions(state.reached.betting)
         return Rows(*merged(real, advice.probabilities))
 
@@ -143,24 +152,28 @@ class EarlyHand:
         self.states: dict[tuple[Move, ...], EarlyState] = {(): streets.start}
 
     def follow(
-        self, line: tuple[Move, ...], request: Request
+        self, line: tuple[Move, ...], request: Request, least: int = 0
     ) -> tuple[EarlyState, tuple[Move, ...]]:
-        """Where the blueprint leads, and the moves that are left after it."""
+        """Where the blueprint leads, and the moves that are left after it.
+
+        At least so many moves are followed by the blueprint, on later streets as well.
+        """
         streets, state, seat = self.streets, self.streets.start, request.seat
         for k, (player, action) in enumerate(line):
-            if not streets.contains(state):
+            if k >= least and not streets.contains(state):
                 return state, line[k:]
             after = self.states.get(line[: k + 1])
             if after is None:
                 made = action if player == 1 - seat else None
-                state = streets.with_plan(state, made, request)
+                if all(mover != CHANCE for mover, _ in line[k + 1 :]):  # play is still there
+                    state = streets.with_plan(state, made, request)
                 after = self.states[line[: k + 1]] = streets.after(state, player, action, seat)
             state = after
         return state, ()
 
-    def decide(self, line: tuple[Move, ...], request: Request) -> EarlyState:
+    def decide(self, line: tuple[Move, ...], request: Request, least: int = 0) -> EarlyState:
         """Where the blueprint leads, with what is to be solved there before the player acts."""
-        state, rest = self.follow(line, request)
+        state, rest = self.follow(line, request, least)
         if rest or not self.streets.contains(state):
             return state
         state = self.states[line] = self.streets.with_plan(state, None, request)

@@ -7,6 +7,7 @@ Brown, Sandholm & Amos 2018, Sec. 6. The flop ends in values of rollouts or of a
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypedDict
@@ -19,7 +20,7 @@ from subgame.blueprints.follow import FollowedBetting
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.engines.numba.strengths import mean_ahead
 from subgame.games.holdem.bets import BetSizes
-from subgame.games.holdem.game import Holdem
+from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.sizes import STREETS
 from subgame.play.hunl.below import CHOICES
@@ -81,6 +82,8 @@ class EarlyState(NamedTuple):
     """The blueprint's betting that stands for the real one."""
     plan: StreetPlan | None = None
     """The solution of the street, where it was solved to a depth limit."""
+    unlike: bool = False
+    """Whether the opponent's last bet is unlike the blueprint's one that stands for it."""
 
     @property
     def hand(self) -> FollowedBetting:
@@ -90,7 +93,9 @@ class EarlyState(NamedTuple):
     @property
     def planned(self) -> Rows | None:
         """What the plan says here."""
-        return None if self.plan is None else self.plan.rows.get(self.reached.betting.history)
+        if self.plan is None or self.plan.rejected:
+            return None
+        return self.plan.rows.get(self.reached.betting.history)
 
 
 class StreetPlanner:
@@ -104,6 +109,8 @@ class StreetPlanner:
         self.network = FlopNetwork.of(blueprint) if depth.values == "network" else None
         self.table = PreflopValues.of(blueprint) if self.plans_street(0) else None
         """Values at the end of the betting before the flop."""
+        self.prepared = 0.0
+        """Seconds that preparing a street takes, or took in vain."""
         self.plans: dict[
             tuple[int | None, tuple[str, ...]], tuple[Sequence[Floats], StreetPlan]
         ] = {}
@@ -116,9 +123,11 @@ class StreetPlanner:
         """Compute or read what a first decision needs, so that it takes no longer than others."""
         if self.table is not None:
             _ = self.table.pairs, self.table.equity, self.table.leaves
-        for cards in (4, 5):
-            self.blueprint.cards.of(range(cards))
-        mean_ahead(tuple(range(4)), 5, self.game.deck)
+        final, deck = BOARD_CARDS[self.game.rules.last_street], self.game.deck
+        for first in (0, 1):  # the first time loads kernels
+            board, began = tuple(range(first, first + final - 1)), time.perf_counter()
+            mean_ahead(board, final, deck)
+            self.prepared = deck.size / 2 * (time.perf_counter() - began)
 
     def plan(self, state: EarlyState, made: str | None, request: Request) -> StreetPlan:
         """The street from a state on; the bet that the opponent has `made` there is included."""
@@ -127,25 +136,35 @@ class StreetPlanner:
         at = str(here.board), *here.betting.history, *here.game.bets.added
         key = None if single else request.seat, at
         reach, plan = self.plans.get(key, ((), None))
-        if plan is None or not all(map(np.array_equal, reach, here.reach)):
-            while len(self.plans) >= PLANS:
-                self.plans.pop(next(iter(self.plans)))
-            plan = self._solved(here, state.abstract, request)
-            self.plans[key] = here.reach, plan
+        if plan is not None and all(map(np.array_equal, reach, here.reach)):
+            return plan
+        clock = request.clock
+        if not clock.allows(self.prepared):
+            return StreetPlan({}, 0, 0, "there was no time to prepare it")
+        began = clock.spent
+        plan = self._solved(here, state.abstract, request)
+        if plan.rejected and clock.seconds is not None:
+            if not plan.iterations:
+                self.prepared = clock.spent - began
+            return plan
+        self.prepared = min(self.prepared, clock.spent - began)
+        while len(self.plans) >= PLANS:
+            self.plans.pop(next(iter(self.plans)))
+        self.plans[key] = here.reach, plan
         return plan
 
     def _solved(
         self, here: ReachedRanges, abstract: Betting | None, request: Request
     ) -> StreetPlan:
-        limits = request.search.limits(request.clock.left)
+        limits, now = request.search.limits(request.clock.left), request.clock.now
         at = LimitedStreet(self.blueprint, here, abstract, request.seat)
         street, choices = here.betting.street, self.choices
         if street == 0 and self.table is not None:
-            return solve_before_flop(self.table, at, limits, 1 if choices == 1 else None)
+            return solve_before_flop(self.table, at, limits, 1 if choices == 1 else None, now)
         evaluator: StreetEvaluator = Rollouts(choices)
         if street == 1 and self.network is not None:
             evaluator = NetworkValues(self.network, choices)
-        return solve_street(at, evaluator, limits)
+        return solve_street(at, evaluator, limits, now)
 
 
 def with_bet(game: Holdem, betting: Betting, made: str | None) -> Holdem:

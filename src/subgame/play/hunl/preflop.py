@@ -8,6 +8,7 @@ class, and values are sums over the hands of a class.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,14 @@ from subgame.engines.street import ClassHands, LeafTable, StreetEngine
 from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.translation import mapping
 from subgame.play.hunl.preflop_values import PreflopValues
-from subgame.play.hunl.street import SCHEDULE, LimitedStreet, StreetPlan, planned
+from subgame.play.hunl.street import (
+    SCHEDULE,
+    LimitedStreet,
+    StreetPlan,
+    is_worse,
+    planned,
+    too_little,
+)
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits
@@ -35,6 +43,7 @@ def solve_before_flop(
     at: LimitedStreet,
     limits: Limits,
     choices: int | None = None,
+    now: Callable[[], float] = time.perf_counter,
 ) -> StreetPlan:
     """Solve the rest of the betting before the flop, with both players' ranges.
 
@@ -42,7 +51,7 @@ def solve_before_flop(
     the table, or all of them. A leaf between two of the blueprint's has the mean of their values,
     in pots (2018, Sec. 6.1).
     """
-    until = None if limits.seconds is None else time.perf_counter() + limits.seconds
+    until = None if limits.seconds is None else now() + limits.seconds
     street, o = at.street, at.opponent
     values = np.stack([_leaf(table, at.hand, leaf, o) for leaf in street.leaves], axis=1)[:choices]
     on = StreetEngine(
@@ -53,14 +62,19 @@ def solve_before_flop(
     first = np.unique(table.classes, return_index=True)[1]
     one, two = (reach[None, first] for reach in at.reached.reach)
     schedule, most = parse(SCHEDULE), limits.iterations or ITERATIONS
-    cfr, done = Cfr(on, reach=(one, two)), 0
-    while done < most and (done == 0 or until is None or time.perf_counter() < until):
+    cfr, done, us = Cfr(on, reach=(one, two)), 0, at.player
+    laid = at.laid.over_street(street, on, (), (first, first))
+    cfr.start_from(laid)
+    while done < most and (until is None or now() < until):
         count = min(STEP, most - done)
         cfr.advance(schedule.discounts(done + 1, count + 1), done + 1)
         done += count
     played = [on.behaviour(p, cfr.pair[p].average) for p in (0, 1)]
-    rows = planned(street, on, played, lambda p, sigma: np.ascontiguousarray(sigma[table.classes]))
-    return StreetPlan(rows, table.boards, done)
+    rejected = too_little("" if done == most else "seconds", done)
+    if not rejected and is_worse(on, us, (one, two), (played[us], laid[us])):
+        rejected = f"after {done:,} iterations it loses more than the blueprint"
+    rows = planned(street, on, played, lambda *row: np.ascontiguousarray(row[2][table.classes]))
+    return StreetPlan(rows, table.boards, done, rejected)
 
 
 def _leaf(table: PreflopValues, hand: FollowedBetting, leaf: Betting, o: int) -> Floats:

@@ -10,7 +10,7 @@ board is a few matrix products (see `by_pair`).
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
@@ -28,8 +28,8 @@ from subgame.play.hunl.street import BucketValues, LimitedStreet, StreetEnd
 
 Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
-FEWEST, BOARDS = 2, 49
-"""Boards that are looked at, whatever time they take; and where there is no limit of time."""
+BOARDS = 49
+"""Boards that are looked at where there is no limit of time."""
 _Key = tuple[Below | None, bytes]
 """What follows a leaf, and the chips that are won there."""
 
@@ -75,14 +75,19 @@ class Rollouts:
     choices: int = CHOICES
 
     def __call__(self, end: StreetEnd) -> BucketValues:
-        return StreetRollouts(end.at, self.choices).values(end.leaves, end.until)
+        return StreetRollouts(end.at, self.choices, end.now).values(end.leaves, end.until)
 
 
 class StreetRollouts:
     """Rollouts from the leaves of one street."""
 
-    def __init__(self, at: LimitedStreet, choices: int = CHOICES) -> None:
-        self.at, self.choices = at, choices
+    def __init__(
+        self,
+        at: LimitedStreet,
+        choices: int = CHOICES,
+        now: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.at, self.choices, self.now = at, choices, now
         board = tuple(at.reached.board)
         self.known = _known(at.blueprint, board, at.held, at.player, choices)
         self.below = [self._below(leaf) for leaf in at.street.leaves]
@@ -113,11 +118,12 @@ class StreetRollouts:
     def _rolled(self, left: Sequence[int], until: float | None) -> tuple[list[Singles], int]:
         """[k, b, c] values of some leaves, and the number of boards."""
         at, o, deck = self.at, self.at.opponent, self.at.reached.game.deck
-        count, boards = np.zeros((1, 1), np.float32), 0
+        count, boards, longest = np.zeros((1, 1), np.float32), 0, 0.0
         total = [np.zeros((1, 1, 1), np.float32) for _ in left]
         for board in self._runouts() if left else ():
-            if until is not None and boards >= FEWEST and time.perf_counter() > until:
+            if until is not None and boards and self.now() + longest > until:
                 break
+            began = self.now()
             if until is None and boards >= BOARDS:
                 break
             free, ranks = deck.compatible(board), rank_hands(board, deck)
@@ -130,6 +136,7 @@ class StreetRollouts:
                 total[n] = total[n] + mine @ (self._paid(l, seen) @ yours.T)
             count = count + np.outer(mine.sum(1), yours.sum(1))
             boards += 1
+            longest = max(longest, self.now() - began)
         least = np.maximum(count, 1)
         values: list[Singles] = [(table / least).astype(np.float32) for table in total]
         return values, boards if left else BOARDS

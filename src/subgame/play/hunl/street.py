@@ -28,8 +28,9 @@ from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.sizes import STREETS
 from subgame.games.holdem.spots import endgame
+from subgame.play.hunl.laid import Laid
 from subgame.refine.limit import LeafEvaluator
-from subgame.refine.live import Rows
+from subgame.refine.live import MINIMUM, Rows
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits, Run, drive
@@ -45,6 +46,8 @@ FAINT = 5e-3
 EVALUATING = 0.6
 """The share of the time for values at the limit; the rest is for solving."""
 SCHEDULE = "dcfr"
+FEWEST = 8
+"""Boards of rollouts below which a solution that ran out of time is not used."""
 
 
 @dataclass(frozen=True)
@@ -55,17 +58,19 @@ class StreetPlan:
     boards: int
     """Boards of which values at the limit are the mean; 0 where they are by a network."""
     iterations: int
+    rejected: str = ""
+    """Why the solution is not used: what the blueprint does instead is not worse."""
 
 
 def planned(
     street: Street,
     on: StreetEngine,
     played: Sequence[Any],
-    by_hand: Callable[[int, Floats], Floats],
+    by_hand: Callable[[Betting, tuple[str, ...], Floats], Floats],
 ) -> dict[tuple[str, ...], Rows]:
     """Both players' strategies by betting history, from [action, slot] as an engine has them.
 
-    ``by_hand(p, rows)`` makes [hand of the deck, action] of a player's [slot, action].
+    ``by_hand(state, actions, rows)`` makes [hand of the deck, action] of [slot, action].
     """
     rows: dict[tuple[str, ...], Rows] = {}
     for p in (0, 1):
@@ -74,7 +79,7 @@ def planned(
             street.states[p], street.first[p], street.actions[p], strict=True
         ):
             here = sigma[first - past : first - past + len(names)]
-            rows[state.history] = Rows(names, by_hand(p, here.T))
+            rows[state.history] = Rows(names, by_hand(state, names, here.T))
     return rows
 
 
@@ -178,10 +183,15 @@ class LimitedStreet:
         won = mean_ahead(board, self.final, deck)
         return won[np.ix_(self.hands[self.opponent], self.hands[self.player])]
 
-    def by_hand(self, p: int, rows: Floats) -> Floats:
-        """[hand of the deck, action] from [h, action]; hands left out play uniformly."""
-        out = np.full((self.reached.game.deck.num_hands, rows.shape[1]), 1 / rows.shape[1])
-        out[self.hands[p]] = rows
+    @cached_property
+    def laid(self) -> Laid:
+        """What the blueprint does on the street."""
+        return Laid(self.blueprint, self.hand)
+
+    def by_hand(self, state: Betting, actions: tuple[str, ...], rows: Floats) -> Floats:
+        """[hand of the deck, action] from [h, action]; hands left out play the blueprint."""
+        out = self.laid.rows(state, actions, self.reached.board)
+        out[self.hands[state.player]] = rows
         return out
 
 
@@ -202,7 +212,8 @@ class StreetEnd(NamedTuple):
     leaves: Sequence[int]
     """Which of ``at.street.leaves`` they are."""
     until: float | None = None
-    """The time of `time.perf_counter` by which values should be there."""
+    """The time by which values should be there, as `now` has it."""
+    now: Callable[[], float] = time.perf_counter
 
 
 StreetEvaluator = LeafEvaluator[StreetEnd, BucketValues]
@@ -271,23 +282,58 @@ class BucketLeaves:
         return sums[..., :size], sums[..., size:]
 
 
-def solve_street(at: LimitedStreet, evaluator: StreetEvaluator, limits: Limits) -> StreetPlan:
-    """Solve a street to its end; up to `EVALUATING` of the time goes into values there."""
-    began = time.perf_counter()
+def solve_street(
+    at: LimitedStreet,
+    evaluator: StreetEvaluator,
+    limits: Limits,
+    now: Callable[[], float] = time.perf_counter,
+) -> StreetPlan:
+    """Solve a street to its end; up to `EVALUATING` of the time goes into values there.
+
+    The first iteration plays the blueprint. A solution is rejected if it ran out of time too soon,
+    or if a best response to it wins more than to the blueprint.
+    """
+    began = now()
     until = None if limits.seconds is None else began + EVALUATING * limits.seconds
-    leaves, boards = evaluated(at, evaluator, until)
+    leaves, boards = evaluated(at, evaluator, until, now)
+    if until is not None and 0 < boards < FEWEST:
+        return StreetPlan({}, boards, 0, f"values of {boards} boards are too few")
     on = StreetEngine(engine(at.tree), at.street, leaves)
-    solving = Run(at.tree, parse(SCHEDULE), on=on, reach=at.reach)
+    run = Run(at.tree, parse(SCHEDULE), on=on, reach=at.reach)
+    laid = at.laid.over_street(at.street, on, at.reached.board, at.hands)
+    run.cfr.start_from(laid)
     left = None
     if limits.seconds is not None:
-        left = max(limits.seconds - (time.perf_counter() - began), 1e-3)
-    drive(solving, Limits(limits.iterations, left), measured=False)
-    rows = planned(at.street, on, solving.played(), at.by_hand)
-    return StreetPlan(rows, boards, solving.iteration)
+        left = max(limits.seconds - (now() - began), 1e-3)
+    stopped = drive(run, Limits(limits.iterations, left), measured=False, now=now)
+    played, us = run.played(), at.player
+    rejected = too_little(stopped, run.iteration)
+    if not rejected and is_worse(on, us, at.reach, (played[us], laid[us])):
+        rejected = f"after {run.iteration:,} iterations it loses more than the blueprint"
+    return StreetPlan(planned(at.street, on, played, at.by_hand), boards, run.iteration, rejected)
+
+
+def too_little(stopped: str, iterations: int) -> str:
+    """Why a solve is not to be used that ran out of time; empty if it had enough."""
+    if stopped != "seconds" or iterations >= MINIMUM:
+        return ""
+    return f"{iterations} iterations are too few"
+
+
+def is_worse(on: StreetEngine, p: int, reach: Sequence[Floats], sigma: Sequence[Any]) -> bool:
+    """Whether a best response wins more from player `p` by the first of two strategies."""
+    one, two = (
+        float((on.respond(1 - p, on.plan(p, own, reach[p])).roots * reach[1 - p]).sum())
+        for own in sigma
+    )
+    return one > two
 
 
 def evaluated(
-    at: LimitedStreet, evaluator: StreetEvaluator, until: float | None = None
+    at: LimitedStreet,
+    evaluator: StreetEvaluator,
+    until: float | None = None,
+    now: Callable[[], float] = time.perf_counter,
 ) -> tuple[BucketLeaves, int]:
     """The values at the leaves, and the number of boards of which they are the mean.
 
@@ -299,7 +345,7 @@ def evaluated(
     shown = {l for l in range(len(every)) if l not in left}
     if shown:
         _ = at.ahead  # before the clock of the evaluator has run down
-    result = evaluator(StreetEnd(at, left, until))
+    result = evaluator(StreetEnd(at, left, until, now))
     shape = len(result.values), len(every), len(at.buckets[o]), len(at.buckets[1 - o])
     values: Singles = np.zeros(shape, np.float32)
     values[:, left] = result.values

@@ -12,15 +12,16 @@ from functools import lru_cache
 
 import numpy as np
 
+from subgame.errors import SubgameError
 from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
-from subgame.games.holdem.game import Holdem
+from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.spots import endgame
 from subgame.play.hunl.plans import Request, with_bet
 from subgame.play.searching import actions_of
 from subgame.refine.gadgets import Unsafe, technique
-from subgame.refine.live import PASSED, Book, Clock, Live, Search
+from subgame.refine.live import MINIMUM, PASSED, Book, Clock, Live, Search
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Followed, Move
 from subgame.tree.strategy import Strategy
@@ -30,8 +31,18 @@ BETS = "turn: 0.75x / cap 2; river: 0.75x / cap 2; add-all-in 2.5"
 to 2.5 pots only: with all-ins of many pots CFR needs ten times as many iterations."""
 ROOTS = 4
 """Turn subgames that are kept."""
+FORGET = 0.9
+"""How fast the longest of solves is forgotten."""
 ROOT = Unsafe()
 """The gadget of the first subgame that is solved, with both players' ranges."""
+
+
+class StarvedError(SubgameError):
+    """There was too little time to solve a subgame."""
+
+    def __init__(self, iterations: int) -> None:
+        self.why = f"{iterations} iterations are too few"
+        super().__init__(f"There was too little time to solve: {self.why}.")
 
 
 class TurnSolver:
@@ -40,6 +51,23 @@ class TurnSolver:
     def __init__(self, game: Holdem, bets: str = BETS) -> None:
         self.game = replace(game, bets=BetSizes.parse(bets))
         self.roots: dict[tuple[int, tuple[str, ...]], tuple[Live, Book]] = {}
+        self.least = 0.0
+        """Seconds that the least of solves takes, by the last one."""
+
+    def load(self) -> None:
+        """Measure the least of solves on a first turn, so that no decision has to try."""
+        deck, here = self.game.deck, ReachedRanges.start(self.game)
+        if here.betting.street != 0 or here.board or self.game.rules.last_street < 2:
+            return
+        cards = iter(range(deck.size))
+        while here.betting.street < 2 or here.player < 0:
+            if here.player < 0:
+                left = BOARD_CARDS[here.betting.street] - len(here.board)
+                here = here.after(deck.name([next(cards) for _ in range(left)]))
+            else:
+                here = here.after("c")
+        search = Search(ROOT, None, None, iterations=MINIMUM, seconds=None)
+        self.solved(here, Request(here.player, search, Clock(None)), 1.0)
 
     def live(
         self,
@@ -48,7 +76,10 @@ class TurnSolver:
         rest: tuple[Move, ...],
         request: Request,
     ) -> Live:
-        """Where play is: `reached` came after the moves `before`, then came the `rest`."""
+        """Where play is: `reached` came after the moves `before`, then came the `rest`.
+
+        Raises `StarvedError` if there is too little time to solve it.
+        """
         seat = request.seat
         made = rest[0][1] if rest and rest[0][0] != seat else None
         game = with_bet(self.game, reached.betting, made)
@@ -62,21 +93,34 @@ class TurnSolver:
                 root = self.solved(replace(reached, game=game), request, share)
             else:  # with both ranges fixed the solution is the same for both players
                 root = in_other_seat(other[0])
+            if root.starved is not None:
+                raise StarvedError(root.starved)
             self.roots[key] = root, Book()
         first, book = self.roots[key]
-        return book.find(first, actions_of(rest), request.clock)
+        live = book.find(first, actions_of(rest), request.clock)
+        if live.starved is not None:
+            raise StarvedError(live.starved)
+        return live
 
     def solved(self, here: ReachedRanges, request: Request, share: float) -> Live:
         """The first subgame, solved with both players' ranges in a share of the time."""
         seat, search, clock = request
-        tree = here.subgame.tree
         began = clock.spent
+        if not clock.allows(self.least):
+            self.least *= FORGET  # it may have been a bad moment
+            raise StarvedError(0)
+        tree = here.subgame.tree
+        compiled = clock.spent
         uniform = Followed(tree, Strategy.uniform(tree).probs)
-        clock.reserve = clock.spent - began  # reading the solution takes as long
+        clock.reserve = clock.spent - compiled  # reading the solution takes as long
+        prepared = clock.reserve + clock.spent - began
         none = np.zeros(len(here.reach[1 - seat]))  # Unsafe has no alternative payoffs
         unsafe = replace(search, gadget=ROOT)
         live = Live(unsafe, seat, here, uniform, off=none).ready(clock, share)
         clock.reserve = 0.0
+        if live.solved is not None:
+            each = live.solved.seconds / max(live.solved.iterations, 1)
+            self.least = prepared + MINIMUM * each
         inside = search.at is not None and here.within(search.at)
         return replace(live, search=search, inside=inside)
 

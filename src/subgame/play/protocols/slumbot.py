@@ -46,15 +46,15 @@ class Slumbot:
         self.patience = patience
         self.token: str | None = None
 
-    def new_hand(self) -> dict[str, Any]:
+    def new_hand(self) -> dict[str, object]:
         """Begin a hand."""
         return self._post("new_hand", {})
 
-    def act(self, action: str) -> dict[str, Any]:
+    def act(self, action: str) -> dict[str, object]:
         """Take an action, in the notation of Slumbot."""
         return self._post("act", {"incr": action})
 
-    def _post(self, name: str, body: dict[str, str]) -> dict[str, Any]:
+    def _post(self, name: str, body: dict[str, str]) -> dict[str, object]:
         if self.token is not None:
             body = {"token": self.token, **body}
         where = f"{self.address}/{name}"

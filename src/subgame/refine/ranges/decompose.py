@@ -1,11 +1,14 @@
-"""CFR-D on hold'em: the first street is the trunk, all that follows it is one batch of subgames."""
+"""Trunks of hold'em: the first streets are kept, all that follows them is one batch of subgames.
+
+The trunk of CFR-D is the first street; `compact_ranges` keeps any number of streets.
+"""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Self, Unpack, cast
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +20,18 @@ from subgame.engines.street import GivenLeaves, StreetEngine
 from subgame.errors import SubgameError, brief
 from subgame.games.holdem.sizes import STREETS
 from subgame.refine.behind import GadgetRun, Solving
-from subgame.refine.compact import CfrD, Compact, ReconstructOptions, Tensors, fresh_values
+from subgame.refine.compact import (
+    CfrD,
+    Compact,
+    Reconstruction,
+    ReconstructOptions,
+    Tensors,
+    fresh_values,
+)
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.ranges.layout import flat
 from subgame.refine.ranges.limit import check_limit
-from subgame.refine.ranges.subgames import RangeSubgame, Spot, spot_name, spots_at
+from subgame.refine.ranges.subgames import RangeSubgame, Spot, some_pair, spot_name
 from subgame.refine.subgame import Subgame, Trunk
 from subgame.solve.options import with_options
 from subgame.solve.schedule import Schedule
@@ -29,14 +39,14 @@ from subgame.solve.solver import complete, whole_solves
 from subgame.tree.parts import both
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.merging import unmerged
-from subgame.tree.ranges.stage import first_street
-from subgame.tree.ranges.tree import RangeSide, RangeTree, range_tree
+from subgame.tree.ranges.stage import first_streets
+from subgame.tree.ranges.tree import RangeTree, range_tree
 from subgame.tree.strategy import Strategy
 
 
 @dataclass(frozen=True, eq=False)
 class RangeCompact(Compact):
-    """What is kept of a hold'em strategy: its first street, and values on all boards after it."""
+    """What is kept of a hold'em strategy: its first streets, and values at the boards after."""
 
     __repr__ = brief
 
@@ -44,6 +54,8 @@ class RangeCompact(Compact):
     """Per player [way out, board, hand]: counterfactual values, unnormalised."""
     tree: RangeTree = field(kw_only=True)
     """The whole game, with every hand for itself."""
+    street: int = field(default=1, kw_only=True)
+    """How many streets the trunk has: the subgames begin on the next one."""
     device: str | None = field(default=None, kw_only=True)
 
     @property
@@ -56,7 +68,15 @@ class RangeCompact(Compact):
 
     @cached_property
     def _spots(self) -> list[Spot]:
-        return spots_at(self.tree, f"after the {STREETS[self.tree.streets[1].index]}")
+        units, roots = self.tree.units, self.tree.streets[self.street].roots
+        boards = range(units.first[self.street], units.first[self.street + 1])
+        return [
+            Spot(u, state)
+            for u in boards
+            if some_pair(self.tree, u)
+            for state in roots
+            if not state.is_over
+        ]
 
     def names(self) -> list[str]:
         return [spot_name(self.tree, spot) for spot in self._spots]
@@ -70,11 +90,17 @@ class RangeCompact(Compact):
         one, two = (subgame.reach(p, Trunk(self.strategy, o)) for p in (1 - o, o))
         weight = subgame.weight(o, one)
         by_hand = np.zeros(self.tree.holdem.deck.num_hands)
-        way, held = self.tree.streets[1].roots.index(state), units[u].hands[o]
-        by_hand[held] = self.values[o][way, u - units.first[1], : len(held)]
+        way, held = self.tree.streets[self.street].roots.index(state), units[u].hands[o]
+        by_hand[held] = self.values[o][way, u - units.first[self.street]][: len(held)]
         # Values on a street count as if its board were certain; those of the subgame do not.
         kept = normalise(by_hand[subgame.hands(o)] * units.chance[u], weight)
         return GadgetInputs(o, one, two, weight, kept, kept)
+
+    @with_options(ReconstructOptions)
+    @whole_solves()
+    def reconstruct_at(self, spot: Spot, **options: Unpack[ReconstructOptions]) -> Reconstruction:
+        """As `reconstruct`, by a board and the betting at its root: no names are made."""
+        return self._solved(-1, RangeSubgame.at(self.tree, spot), options)
 
     def solving(self, options: ReconstructOptions) -> tuple[Gadget, Solving]:
         gadget, solving = super().solving(options)
@@ -89,20 +115,18 @@ class RangeCompact(Compact):
         if not isinstance(how.schedule, Schedule):
             raise SubgameError("There is no linear program for hold'em trees; use a CFR schedule.")
         run = engine(self.tree, device=solving.device)
-        batch, plain = run.stage(self.tree.streets[1:]), unmerged(range_tree(tree))
-        street = StreetEngine(run, self.tree.streets[0], GivenLeaves())
-        trunk = both(lambda p: street.array(_rows(street, p, self.strategy.probs[p])))
-        entry = [_entry(run, street, p, trunk[p]) for p in (0, 1)]
+        batch, plain = run.stage(self.tree.streets[self.street :]), unmerged(range_tree(tree))
+        entry = both(lambda p: entries(self.tree, p, self.strategy.probs[p], self.street))
         probs = []
         for p in (0, 1):
             weight = as_numpy(batch.opposing(1 - p, entry[p], 0))
-            kept = normalise(self.values[1 - p], weight)
+            kept = normalise(np.asarray(self.values[1 - p]), weight)
             ours, theirs, weight, kept = (flat(e) for e in (entry[p], entry[1 - p], weight, kept))
             inputs = GadgetInputs(1 - p, ours, theirs, weight, kept, kept)
             solve = GadgetRun(batch.tree, how.schedule, how.gadget, inputs, on=batch)
             complete(solve, how.limits)
-            below = np.asarray(solve.played()[p])
-            probs.append(plain.gather(p, street.over(self.tree, p, trunk[p], below)))
+            below = np.asarray(solve.played()[p], np.float32)
+            probs.append(plain.gather(p, np.concatenate([self.strategy.probs[p], below])))
         return Strategy(tree, (probs[0], probs[1]))
 
     def tensors(self) -> dict[str, NDArray[Any]]:
@@ -114,8 +138,13 @@ class RangeCompact(Compact):
         cls, tree: RangeTree, count: int, tensors: Tensors, notes: dict[str, Any]
     ) -> Self:
         plain = unmerged(tree).tree
-        units, ways = plain.units, len(plain.streets[1].roots)
-        boards = units.first[2] - units.first[1]
+        sizes = [len(tensors["trunk0"]), len(tensors["trunk1"])]
+        trunks = [first_streets(plain, count) for count in range(1, len(plain.streets))]
+        fits = (trunk for trunk in trunks if [trunk.stored(p) for p in (0, 1)] == sizes)
+        if (trunk := next(fits, None)) is None:
+            raise SubgameError("Its trunk is that of another tree.")
+        street, units = len(trunk.streets), plain.units
+        ways, boards = len(plain.streets[street].roots), len(units.dealt[street].cards)
         values = tensors["values0"], tensors["values1"]
         for tensor in values:
             if (
@@ -124,34 +153,51 @@ class RangeCompact(Compact):
                 or not np.isfinite(tensor).all()
             ):
                 raise SubgameError("It lacks values at the roots of some subgames.")
-        strategy = Strategy(first_street(plain), (tensors["trunk0"], tensors["trunk1"]))
-        return cls(strategy, values, notes, tree=plain)
+        strategy = Strategy(trunk, (tensors["trunk0"], tensors["trunk1"]))
+        return cls(strategy, values, notes, tree=plain, street=street)
 
 
-def _rows(street: StreetEngine, p: int, probs: NDArray[Any]) -> Floats:
-    """[own action, hand] a strategy of the first street, in the layout of its engine."""
-    side, past = street.tree.players[p], street.sides[p].roots
-    out = np.zeros((street.sides[p].actions - past, len(side.slots)))
-    for j, names in enumerate(street.street.actions[p]):
-        first = street.street.first[p][j] - past
-        out[first : first + len(names)] = probs[cast(RangeSide, side).street_cells(0, j)].T
+def entries(tree: RangeTree, p: int, probs: NDArray[Any], street: int) -> Floats:
+    """[root, board, hand] player `p`'s reach at the roots of a street, by a strategy before it."""
+    units, side, many = tree.units, tree.players[p], tree.holdem.deck.num_hands
+    start = np.zeros((1, many))
+    start[0, units[0].hands[p]] = side.reach
+    reach = [start]  # [board][root, hand of the deck]
+    for s, betting in enumerate(tree.streets[:street]):
+        below = list[Floats]()
+        for u, entered in enumerate(reach, units.first[s]):
+            held, rows = units[u].hands[p], np.zeros((betting.rows[p], many))
+            rows[: len(entered)] = entered
+            for j, (above, first) in enumerate(
+                zip(betting.parent[p], betting.first[p], strict=True)
+            ):
+                shares = probs[side.cells(u, j)].T
+                rows[first : first + len(shares), held] = rows[above, held] * shares
+            left = rows[[at[p] for at in betting.leaf_rows]]
+            below += [left] * int(tree.boards.child_at[u + 1] - tree.boards.child_at[u])
+        reach = below
+    hands = [units[u].hands[p] for u in range(*units.first[street : street + 2])]
+    out = np.zeros((len(tree.streets[street].roots), len(hands), max(map(len, hands))))
+    for b, (rows, held) in enumerate(zip(reach, hands, strict=True)):
+        out[:, b, : len(held)] = rows[:, held]
     return out
 
 
 def compact_ranges(tree: RangeTree, strategy: Strategy, at: object) -> RangeCompact:
     """What `decompose.compact` keeps of a hold'em strategy."""
-    check_limit(tree, at, "after")
-    merged = unmerged(tree)
+    after = [f"after the {STREETS[street.index]}" for street in tree.streets[1:]]
+    if at not in after:
+        check_limit(tree, at, "after")
+    count, merged = 1 + after.index(str(at)), unmerged(tree)
     plain = merged.tree
-    run = engine(plain)
-    batch, street = run.stage(plain.streets[1:]), StreetEngine(run, plain.streets[0], GivenLeaves())
+    batch = engine(plain).stage(plain.streets[count:])
     sigma = both(lambda p: merged.spread(p, strategy.probs[p]))
-    entry = both(lambda p: _entry(run, street, p, street.array(_rows(street, p, sigma[p]))))
+    entry = both(lambda p: entries(plain, p, sigma[p], count))
     plans = both(lambda p: batch.plan(p, _below(batch, p, sigma[p]), flat(entry[p])))
     values = both(lambda o: batch.respond(o, plans[1 - o]).roots.reshape(entry[o].shape))
-    trunk = first_street(plain)
+    trunk = first_streets(plain, count)
     kept = both(lambda p: np.array(sigma[p][: trunk.stored(p)]))
-    return RangeCompact(Strategy(trunk, kept), values, tree=plain)
+    return RangeCompact(Strategy(trunk, kept), values, tree=plain, street=count)
 
 
 def _below(batch: RangeEngine, p: int, sigma: NDArray[Any]) -> NDArray[Any]:
@@ -173,7 +219,7 @@ def cfr_d_ranges(tree: RangeTree, how: CfrD) -> RangeCompact:
     kept: list[Any] = [0.0, 0.0]
     held = [as_numpy(batch.roots(p)) for p in (0, 1)]
     inner, count = how.subgame_schedule, how.subgame_iterations
-    first = first_street(tree)
+    first = first_streets(tree)
 
     def result(t: int) -> RangeCompact:
         values = both(lambda p: np.asarray(kept[p] / total))

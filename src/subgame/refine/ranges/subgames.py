@@ -229,7 +229,7 @@ def _spots(tree: RangeTree, at: object) -> Iterator[Spot]:
     elif at in _after(game):
         street = 1 + _after(game).index(at)
         for u, unit in enumerate(tree.units):
-            if unit.street == street and _some_pair(tree, u):
+            if unit.street == street and some_pair(tree, u):
                 for state in tree.streets[street].roots:
                     if not state.is_over:
                         yield Spot(u, state)
@@ -244,7 +244,8 @@ def _after(game: Holdem) -> list[str]:
     return [name for name in game.frontiers() if name.startswith("after")]
 
 
-def _some_pair(tree: RangeTree, u: int) -> bool:
+def some_pair(tree: RangeTree, u: int) -> bool:
+    """Whether both players can hold a hand on a board."""
     hands = tree.units[u].hands
     return bool(tree.holdem.deck.disjoint[np.ix_(*hands)].any())
 
@@ -261,7 +262,7 @@ def _public_state(tree: RangeTree, at: str) -> Spot:
     state = start.play(history.strip().removeprefix(str(start)))
     street = tree.units[boards[0]].street if boards else -1
     known = [s for p in (0, 1) for s in tree.streets[street].states[p]] if boards else []
-    if state not in known or not _some_pair(tree, boards[0]):
+    if state not in known or not some_pair(tree, boards[0]):
         raise SubgameError(f"{tree.game_name} has no public state '{at}' where somebody acts.")
     return Spot(boards[0], state)
 

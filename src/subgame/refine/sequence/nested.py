@@ -68,7 +68,7 @@ class Widened(Game):
         self.game, self.extra, self.name = game, extra, game.name
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, object]:
         return self.game.parameters
 
     def new_initial_state(self) -> State:

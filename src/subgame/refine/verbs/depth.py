@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from subgame.errors import SubgameError, brief
 from subgame.games.base import Game
@@ -35,6 +35,9 @@ from subgame.solve.schedule import Schedule
 from subgame.solve.solver import Limits, whole_solves
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @with_options(LeafOptions, Limit)
@@ -110,7 +113,7 @@ class LimitedSolution:
     strategy: Strategy
     """Over the whole game: as solved above the limit, `DepthLimited.complete` below it."""
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> DataFrame:
         """A pandas data frame of the strategy: player, infoset, action, probability."""
         return self.strategy.to_pandas()
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from subgame.errors import SubgameError
 from subgame.refine.answers import Answer, Method, check_nested
@@ -41,6 +41,9 @@ from subgame.solve.options import check_options, made_of, with_options
 from subgame.tree.parts import both
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +73,7 @@ class Nested:
         """The same for each seat."""
         return both(lambda p: sum((a.bound for a in self.answers if a.player == p), 0.0))
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> DataFrame:
         """A pandas data frame with a line per root infoset of each answered action."""
         return data_frame(
             {

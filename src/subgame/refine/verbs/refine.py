@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -25,6 +25,9 @@ from subgame.solve.options import check_options, made_of, with_options
 from subgame.tree.parts import both
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +58,7 @@ class Part:
         """[s] CBV + gifts - what the opponent can get now (2017, eq. 1; eq. 2 without gifts)."""
         return self.cbv + self.gifts - self.values
 
-    def rows(self) -> Iterator[tuple[Any, ...]]:
+    def rows(self) -> Iterator[tuple[object, ...]]:
         """What `COLUMNS` names, for every root infoset."""
         numbers = self.weight, self.cbv, self.gifts, self.alternatives, self.values, self.margins
         for name, *row in zip(self.infosets, *(column.tolist() for column in numbers), strict=True):
@@ -151,7 +154,7 @@ class Refinement:
 
         return draw(self, ax)
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> DataFrame:
         """A pandas data frame with a line per root infoset, as `rows`."""
         return data_frame(self.rows())
 

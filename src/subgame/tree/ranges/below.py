@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.tree.public_tree import Reals
 from subgame.tree.ranges.stage import BY_BOARD, BY_PLAYER
 from subgame.tree.ranges.tree import BoardList, RangeTree, put_together
 
@@ -25,7 +26,7 @@ class Below(NamedTuple):
     where: tuple[list[slice], list[slice]]
     """[street] for each player: the numbers of the part in an array of the whole tree."""
 
-    def numbers(self, p: int, whole: NDArray[Any]) -> NDArray[np.float32]:
+    def numbers(self, p: int, whole: Reals) -> NDArray[np.float32]:
         """Player `p`'s numbers in the part."""
         return np.concatenate([whole[at] for at in self.where[p]]).astype(np.float32, copy=False)
 

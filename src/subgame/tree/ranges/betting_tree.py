@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from subgame.memory import Allowance
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 LANES = 16
+T = TypeVar("T")
 MOST = 30_000
 """Different betting states that a tree may have."""
 LONGEST = 2_000
@@ -74,7 +75,7 @@ class Ending:
     showdown: bool
 
 
-def _two() -> Any:
+def _two() -> tuple[list[T], list[T]]:
     """An empty list for each player."""
     return [], []
 
@@ -205,7 +206,7 @@ def check_size(
     reached are counted together. An estimate over the limit is completed if that is quick, and is
     a lower bound otherwise.
     """
-    first, need, counted, depth, found = roots[0].street, 0.0, 0, 0, len(roots)
+    first, need, counted, depth, states = roots[0].street, 0.0, 0, 0, len(roots)
     what = f"{game}: solving it"
     level: dict[Any, tuple[Betting, int]] = {k: (root, 1) for k, root in enumerate(roots)}
     while level:
@@ -221,7 +222,7 @@ def check_size(
                 allowed.refuse(what, need, known=False, hint=SMALLER)
                 if progress is not None:
                     progress(0)
-            if found > MOST or depth > LONGEST:
+            if states > MOST or depth > LONGEST:
                 most = f"{MOST:,} different betting states"
                 if depth > LONGEST:
                     most = f"{LONGEST:,} actions in a row"
@@ -234,7 +235,7 @@ def check_size(
                 who = (child.player, child.folded, child.checked, child.raises, child.aggressor)
                 line = child.history if game.bets.added or game.bets.removed else ()
                 key = (child.street, child.staked, child.bets, child.last_raise, who, line)
-                found += key not in below and not child.is_over
+                states += key not in below and not child.is_over
                 below[key] = child, times + (below[key][1] if key in below else 0)
         level, depth = below, depth + 1
     allowed.refuse(what, need, hint=SMALLER)
@@ -281,8 +282,8 @@ def _lay_out_endings(endings: list[Ending], p: int, out: dict[str, list[Any]]) -
     shown, folded = (
         {ending.rows[p] for ending in endings if ending.showdown == kind} for kind in (True, False)
     )
-    found = dict.fromkeys(ending.rows[p] for ending in endings)
-    rows = sorted(found, key=lambda row: (row not in shown, row not in folded))
+    ended = dict.fromkeys(ending.rows[p] for ending in endings)
+    rows = sorted(ended, key=lambda row: (row not in shown, row not in folded))
     lane = {row: k for k, row in enumerate(rows)}
     half = [2 * (lane[ending.rows[p]] // LANES) + (not ending.showdown) for ending in endings]
     order = sorted(range(len(endings)), key=lambda e: (half[e], lane[endings[e].rows[p]]))

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import Holdem
-from subgame.tree.public_tree import OnDemand
+from subgame.tree.public_tree import OnDemand, Reals
 from subgame.tree.ranges import deal
 from subgame.tree.ranges.betting_tree import Street
 from subgame.tree.ranges.deal import Dealt
@@ -87,10 +87,10 @@ class BoardList(OnDemand[Board]):
 
         That is the product of `BoardArrays.weight` down to it.
         """
-        found = [self.dealt[0].weight]
+        chances = [self.dealt[0].weight]
         for street in self.dealt[1:]:
-            found.append(found[-1][street.parent] * street.weight)
-        return np.concatenate(found)
+            chances.append(chances[-1][street.parent] * street.weight)
+        return np.concatenate(chances)
 
     def _board(self, u: int) -> Board:
         s = int(self.boards.street[u])
@@ -121,4 +121,4 @@ class Seat(Protocol):
 
     def cells(self, u: int, j: int) -> Ints: ...
 
-    def street_block(self, numbers: NDArray[Any], s: int) -> NDArray[Any]: ...
+    def street_block(self, numbers: Reals, s: int) -> Reals: ...

@@ -16,10 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.holdem.sizes import STREETS
@@ -51,15 +50,15 @@ class Buckets:
     Trees with merged hands cannot have buckets: compile them with ``merge="boards"``.
     """
 
-    def __init__(self, tree: RangeTree, maps: Mapping[str, Any]) -> None:
+    def __init__(self, tree: RangeTree, maps: Mapping[str, ArrayLike]) -> None:
         check_not_merged(tree)
         self.tree = tree
         self.groupings: dict[int, Grouping] = {}
         """Buckets of each bucketed street, by its number in the tree."""
         self._places: dict[tuple[int, int, int], Map] = {}
-        for name, given in maps.items():
+        for name, labels in maps.items():
             s = _street(tree, name)
-            self.groupings[s] = _grouping(tree, s, name, np.asarray(given))
+            self.groupings[s] = _grouping(tree, s, name, np.asarray(labels))
 
     @classmethod
     def lossless(cls, tree: RangeTree, streets: Iterable[str] | None = None) -> Buckets:
@@ -82,10 +81,10 @@ class Buckets:
 
     def __repr__(self) -> str:
         names, said = _names(self.tree), []
-        for s, found in sorted(self.groupings.items()):
-            hands, boards = int((found.of >= 0).sum()), len(found.of)
+        for s, grouping in sorted(self.groupings.items()):
+            hands, boards = int((grouping.of >= 0).sum()), len(grouping.of)
             said.append(
-                f"{names[s]}: {found.count:,} buckets for {hands:,} hands on {boards:,} boards"
+                f"{names[s]}: {grouping.count:,} buckets for {hands:,} hands on {boards:,} boards"
             )
         return "; ".join(said)
 
@@ -143,21 +142,21 @@ def _kinds(tree: RangeTree, s: int) -> Iterator[tuple[Ints, Ints]]:
             yield np.flatnonzero(bits == kind), suit_classes(tree.holdem.deck, int(kind))
 
 
-def _grouping(tree: RangeTree, s: int, name: str, given: NDArray[Any]) -> Grouping:
+def _grouping(tree: RangeTree, s: int, name: str, buckets: NDArray[np.generic]) -> Grouping:
     """The buckets of a street from a map, after checking it."""
     held = _held_mask(tree, s)
-    if given.shape != held.shape or given.dtype.kind not in "iu":
+    if buckets.shape != held.shape or buckets.dtype.kind not in "iu":
         raise SubgameError(
             f"Buckets on the {name} must be whole numbers, one for each of {held.shape[0]:,} "
-            f"boards and {held.shape[1]:,} hands; an array of shape {given.shape} and type "
-            f"{given.dtype} was given."
+            f"boards and {held.shape[1]:,} hands; an array of shape {buckets.shape} and type "
+            f"{buckets.dtype} was given."
         )
-    top = int(given.max(where=held, initial=-1))
-    if not held.any() or given.min(where=held, initial=0) < 0 or top > np.iinfo(np.int32).max:
+    top = int(buckets.max(where=held, initial=-1))
+    if not held.any() or buckets.min(where=held, initial=0) < 0 or top > np.iinfo(np.int32).max:
         raise SubgameError(
             f"Buckets on the {name} must count from 0, and every hand must have one."
         )
-    of = np.where(held, given, -1).astype(np.int32)
+    of = np.where(held, buckets, -1).astype(np.int32)
     for rows, classes in _kinds(tree, s):
         torn = np.argwhere(of[rows] != of[rows][:, classes])
         if len(torn):

@@ -115,9 +115,9 @@ def locate(units: BoardList, cards: Sequence[int]) -> tuple[int, Ints]:
                 alike = np.flatnonzero(same == same[image[0]])
                 high = int(np.setdiff1d(alike, here.cards)[-1])
                 swap[[image[0], high]] = high, image[0]
-            found = (np.sort(below, axis=1) == np.sort(swap[image])).all(1)
-            if found.any():
-                moved, u = swap[images[k][moved]], first + int(np.flatnonzero(found)[0])
+            fits = (np.sort(below, axis=1) == np.sort(swap[image])).all(1)
+            if fits.any():
+                moved, u = swap[images[k][moved]], first + int(np.flatnonzero(fits)[0])
                 break
         else:
             raise KeyError(tuple(cards))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ Ints = NDArray[np.int64]
 Small = NDArray[np.uint16]
 Floats = NDArray[np.float64]
 Keys = NDArray[np.int32]
+Fields = dict[str, NDArray[Any]]
+"""Some fields of `BoardArrays` by name."""
+Whole = TypeVar("Whole", np.uint16, np.int64)
 BATCH = 128
 """Boards laid out at once: few calls for many boards, and arrays small enough for the cache."""
 
@@ -84,8 +87,11 @@ def _sorted(deck: Deck, slot: Ints, held: Ints, group: NDArray[np.int16], groups
     table = np.bincount(lows.ravel(), minlength=bins)
     table += np.bincount(highs.ravel(), minlength=bins)
     swap = table.take(highs) > table.take(lows)
-    given, turned = (low << _CARD | high).astype(np.int32), (high << _CARD | low).astype(np.int32)
-    keys: Keys = mine.astype(np.int32) << 2 * _CARD | np.where(swap, turned, given)
+    straight, turned = (
+        (low << _CARD | high).astype(np.int32),
+        (high << _CARD | low).astype(np.int32),
+    )
+    keys: Keys = mine.astype(np.int32) << 2 * _CARD | np.where(swap, turned, straight)
     keys[mine < 0] = _NO_HAND
     keys.sort(axis=1)
     return keys
@@ -99,7 +105,7 @@ def lay_out_hands(
     progress: Callable[[int], None] | None,
 ) -> BoardArrays:
     """All boards as flat arrays."""
-    parts: list[dict[str, NDArray[Any]]] = []
+    parts: list[Fields] = []
     done = 0
     above: Small = np.zeros((0, deck.num_hands), dtype=np.uint16)
     for s, boards in enumerate(dealt):
@@ -117,9 +123,9 @@ def lay_out_hands(
     return _joined(streets, dealt, parts, _sizes(dealt, cards))
 
 
-def _sizes(dealt: list[Dealt], cards: Cards) -> dict[str, NDArray[Any]]:
+def _sizes(dealt: list[Dealt], cards: Cards) -> Fields:
     """How many equivalent cards are left on each board; boards with equal counts share an entry."""
-    boards = [each.cards for each in dealt]
+    boards = [street.cards for street in dealt]
     last = [board[:, -1] if board.shape[1] else np.zeros(len(board), np.int64) for board in boards]
     size_at = np.full(sum(map(len, boards)), -1, dtype=np.int64)
     rows, share = np.ones((1, int(cards.slot.max()) + 1)), np.ones(len(size_at))
@@ -160,8 +166,8 @@ class _Batch:
         self.hands = np.stack([(key < _NO_HAND).sum(1) for key in keys], axis=1).ravel()  # [up]
         wide = int(self.hands.max())
         both = np.full((self.count, 2, wide), _NO_HAND, dtype=np.int32)
-        for p, each in enumerate(keys):
-            both[:, p, : each.shape[1]] = each[:, :wide]
+        for p, seat_keys in enumerate(keys):
+            both[:, p, : seat_keys.shape[1]] = seat_keys[:, :wide]
         self.keys = both.reshape(2 * self.count, wide)  # [up, h]
         self.real = np.arange(wide) < self.hands[:, None]
         names = np.zeros(_PAIR + 1, dtype=np.uint16)
@@ -174,19 +180,19 @@ class _Batch:
     def places(self) -> Small:
         """[up, hand] its place; ``padded(hands)`` where it cannot be held."""
         size = self.deck.num_hands + 1  # one more, for padding
-        found = np.empty((2 * self.count, size), dtype=np.uint16)
-        found[:] = padded(self.hands)[:, None]
+        places = np.empty((2 * self.count, size), dtype=np.uint16)
+        places[:] = padded(self.hands)[:, None]
         hand = np.where(self.real, self.hand, self.deck.num_hands)
         at = np.arange(2 * self.count)[:, None] * size + hand
-        found.ravel()[at] = np.arange(self.hand.shape[1], dtype=np.uint16)
-        return found[:, :-1]
+        places.ravel()[at] = np.arange(self.hand.shape[1], dtype=np.uint16)
+        return places[:, :-1]
 
-    def _real(self, table: NDArray[Any]) -> NDArray[Any]:
+    def _real(self, table: Small) -> Small:
         """The entries of real hands, without padding, as a flat array."""
-        flat: NDArray[Any] = table.ravel() if self.real.all() else table[self.real]
+        flat: Small = table.ravel() if self.real.all() else table[self.real]
         return flat
 
-    def hand_parts(self, above: Small) -> dict[str, NDArray[Any]]:
+    def hand_parts(self, above: Small) -> Fields:
         """Fields of `BoardArrays` by hand; `above` is `places` of the whole street before."""
         h = np.broadcast_to(np.arange(self.hand.shape[1], dtype=np.uint16), self.hand.shape)
         up, same = h, h
@@ -204,29 +210,29 @@ class _Batch:
             "hand": self._real(self.hand),
         }
 
-    def run_parts(self) -> dict[str, NDArray[Any]]:
+    def run_parts(self) -> Fields:
         """Fields by run and by group; fields of offsets hold counts until `_joined`."""
         head = self.keys >> _CARD
         new = self.real.copy()
         new[:, 1:] &= head[:, 1:] != head[:, :-1]
         at = np.flatnonzero(new)
         row, start = np.divmod(at, max(1, head.shape[1]))
-        found = head.take(at)
+        run_heads = head.take(at)
         runs = np.bincount(row, minlength=len(head))
         sizes = np.repeat(self.groups + 1, 2)
         first = np.cumsum(sizes) - sizes
-        inside = np.bincount(first[row] + (found >> _CARD) + 1, minlength=sizes.sum())
+        inside = np.bincount(first[row] + (run_heads >> _CARD) + 1, minlength=sizes.sum())
         before = np.repeat(np.cumsum(runs) - runs, sizes)
         return {
             "run_at": runs + 1,
-            "run_card": _ended(row, found & _ONE, np.zeros(len(head)), np.uint16),
+            "run_card": _ended(row, run_heads & _ONE, np.zeros(len(head)), np.uint16),
             "run_start": _ended(row, start, self.hands, np.uint16),
             "group_at": sizes,
             "group_run": (np.cumsum(inside) - before).astype(np.uint16),
             "groups": self.groups,
         }
 
-    def orbit_parts(self) -> dict[str, NDArray[Any]]:
+    def orbit_parts(self) -> Fields:
         """Fields by orbit; boards without suit symmetry and boards of the last street have none."""
         bits = np.repeat(self.boards.symmetries, 2)
         moved = np.flatnonzero((bits > 1) & (not self.last))
@@ -255,7 +261,9 @@ def suit_classes(deck: Deck, symmetries: int) -> Ints:
     return first
 
 
-def _ended(row: Ints, values: NDArray[Any], ends: NDArray[Any], kind: Any) -> NDArray[Any]:
+def _ended(
+    row: Ints, values: NDArray[np.integer], ends: NDArray[np.number], kind: type[Whole]
+) -> NDArray[Whole]:
     """Values row by row; each row gets one more entry at its end."""
     out = np.empty(len(values) + len(ends), dtype=kind)
     out[np.arange(len(values)) + row] = values
@@ -274,31 +282,31 @@ def store_at(streets: list[Street], street: Ints, hands: Ints) -> Ints:
 def _joined(
     streets: list[Street],
     dealt: list[Dealt],
-    parts: list[dict[str, NDArray[Any]]],
-    sizes: dict[str, NDArray[Any]],
+    parts: list[Fields],
+    sizes: Fields,
 ) -> BoardArrays:
     """The batches joined; counts become offsets."""
     members = np.cumsum([0, *(len(part["orbit_hand"]) for part in parts)])
     for part, at in zip(parts, members, strict=False):
         part["orbit_start"] += at
-    found = {name: np.concatenate([part.pop(name) for part in parts]) for name in list(parts[0])}
-    found |= sizes
+    fields = {name: np.concatenate([part.pop(name) for part in parts]) for name in list(parts[0])}
+    fields |= sizes
     counts = [len(boards.cards) for boards in dealt]
     street = np.repeat(np.arange(len(dealt)), counts)
     children = [np.bincount(dealt[s + 1].parent, minlength=n) for s, n in enumerate(counts[:-1])]
-    found["street"] = street
-    found["weight"] = np.concatenate([boards.weight for boards in dealt])
+    fields["street"] = street
+    fields["weight"] = np.concatenate([boards.weight for boards in dealt])
     below = np.concatenate([*children, np.zeros(counts[-1], np.int64)])
-    found["child_at"] = counts[0] + np.append(0, np.cumsum(below))
-    found["orbits"] = np.maximum(found["orbit_at"] - 1, 0)
-    found["hand_at"] = found["hands"]
+    fields["child_at"] = counts[0] + np.append(0, np.cumsum(below))
+    fields["orbits"] = np.maximum(fields["orbit_at"] - 1, 0)
+    fields["hand_at"] = fields["hands"]
     for name in ("hand_at", "run_at", "group_at", "orbit_at"):
-        found[name] = np.cumsum(found[name]) - found[name]
-    found["store_at"] = store_at(streets, street, found["hands"])
+        fields[name] = np.cumsum(fields[name]) - fields[name]
+    fields["store_at"] = store_at(streets, street, fields["hands"])
     kinds = {"Small": np.uint16, "Floats": np.float64, "Ints": np.int64}
     return BoardArrays(
         **{
-            name: np.ascontiguousarray(found[name], dtype=kinds[kind.__forward_arg__])
+            name: np.ascontiguousarray(fields[name], dtype=kinds[kind.__forward_arg__])
             for name, kind in BoardArrays.__annotations__.items()
         }
     )

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.tree.parts import both, embed, restrict
+from subgame.tree.public_tree import Reals
 from subgame.tree.ranges.find import Finder
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
@@ -22,13 +23,13 @@ class Unmerged(NamedTuple):
     where: tuple[Ints, Ints] | None  # [q] merged tree's sequence, -1 in padding; None: same tree
     slots: tuple[Ints, Ints]  # [s] the merged tree's root infoset for each of this tree's
 
-    def spread(self, p: int, weights: NDArray[Any]) -> NDArray[Any]:
+    def spread(self, p: int, weights: Reals) -> NDArray[Any]:
         """[q] numbers of this tree, from those of the merged tree."""
         if self.where is None:
             return weights
         return restrict(weights, self.where[p], elsewhere=0.0)
 
-    def gather(self, p: int, weights: NDArray[Any]) -> NDArray[Any]:
+    def gather(self, p: int, weights: Reals) -> NDArray[Any]:
         """[q] numbers of the merged tree, from those of one hand out of each merged class."""
         if self.where is None:
             return weights
@@ -58,7 +59,7 @@ def places(part: RangeTree, whole: RangeTree, p: int) -> Ints:
         hands = unit.hands[p]
         for j, state in enumerate(part.streets[unit.street].states[p]):
             actions, first, stride = finder.cells(unit.cards, str(state))
-            found = first[hands][:, None]
-            found = np.where(found < 0, -1, found + stride * np.arange(len(actions)))
-            out[side.cells(u, j)] = found
+            at = first[hands][:, None]
+            at = np.where(at < 0, -1, at + stride * np.arange(len(actions)))
+            out[side.cells(u, j)] = at
     return out

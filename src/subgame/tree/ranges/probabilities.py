@@ -8,11 +8,12 @@ street are processed together.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.tree.public_tree import Reals
 from subgame.tree.ranges.betting_tree import LANES, Street
 from subgame.tree.ranges.boards import Seat
 
@@ -40,17 +41,17 @@ class Decisions(NamedTuple):
         longer = [int((count > k).sum()) for k in range(int(count.max(initial=0)))]
         return cls(first[order], longer, np.repeat(np.argsort(order), count))
 
-    def totals(self, given: NDArray[Any]) -> NDArray[Any]:
+    def totals(self, numbers: Reals) -> Reals:
         """[tile, d, lane] the sums of ``[tile, action, lane]`` over each decision's actions."""
-        out = given.take(self.first, axis=1)
+        out = numbers.take(self.first, axis=1)
         for k, many in enumerate(self.longer[1:], 1):
-            out[:, :many] += given.take(self.first[:many] + k, axis=1)
+            out[:, :many] += numbers.take(self.first[:many] + k, axis=1)
         return out
 
 
 def chunks(
-    side: Seat, *arrays: NDArray[Any]
-) -> Iterator[tuple[list[NDArray[Any]], Decisions, Ints, NDArray[np.bool_]]]:
+    side: Seat, *arrays: Reals
+) -> Iterator[tuple[list[Reals], Decisions, Ints, NDArray[np.bool_]]]:
     """A player's numbers, a few tiles of a street at a time: views ``[tile, action, lane]``.
 
     With them come the street's decisions, [k] the tiles with padding, and [k, 1, lane] which of
@@ -73,28 +74,28 @@ def chunks(
             yield views, decisions, short, real
 
 
-def normalise(side: Seat, weights: NDArray[Any]) -> NDArray[np.float32]:
+def normalise(side: Seat, weights: Reals) -> NDArray[np.float32]:
     """[q] probabilities in proportion to weights; uniform where they sum to 0, 0 in padding."""
     if weights.max(initial=0) > HUGE:
         weights = weights / np.float64(weights.max())
     out = np.empty(len(weights), dtype=np.float32)
-    for (given, made), decisions, short, real in chunks(side, weights, out):
-        total = decisions.totals(given)
+    for (weighed, made), decisions, short, real in chunks(side, weights, out):
+        total = decisions.totals(weighed)
         none = total <= 0
         total[none] = 1
         of = decisions.of
-        np.divide(given, total.take(of, axis=1), out=made, casting="same_kind")
+        np.divide(weighed, total.take(of, axis=1), out=made, casting="same_kind")
         if none.any():
             made += none.take(of, axis=1) / np.bincount(of)[of].astype(np.float32)[:, None]
         made[short] *= real
     return out
 
 
-def sums_error(side: Seat, probs: NDArray[Any]) -> float:
+def sums_error(side: Seat, probs: Reals) -> float:
     """The largest difference from 1 of a hand's probabilities summed over a decision's actions."""
     worst = 0.0
-    for (given,), decisions, short, real in chunks(side, probs):
-        total = decisions.totals(given)
+    for (played,), decisions, short, real in chunks(side, probs):
+        total = decisions.totals(played)
         total[short] = np.where(real, total[short], 1)
         worst = max(worst, float(total.max()) - 1, 1 - float(total.min()))
     return worst

@@ -49,20 +49,20 @@ def stage_tree(tree: RangeTree, streets: list[Street], units: slice | None = Non
     return put_together(tree.holdem, streets, last, (one, two), tree.deals)
 
 
-def first_street(tree: RangeTree) -> RangeTree:
-    """The first street of a tree alone, to lay strategies over; its betting leads nowhere.
+def first_streets(tree: RangeTree, count: int = 1) -> RangeTree:
+    """The first streets of a tree alone, to lay strategies over; their betting leads nowhere.
 
     Its numbers are the first ones of the whole tree's.
     """
-    before, end = tree.units, tree.units.first[1]
+    before, end = tree.units, tree.units.first[count]
     cut = {name: getattr(tree.boards, name)[:end] for name in BY_BOARD}
     cut |= {name: getattr(tree.boards, name)[: 2 * end] for name in (*BY_PLAYER, "store_at")}
-    cut["child_at"] = np.full(end + 1, end)
+    cut["child_at"] = np.minimum(tree.boards.child_at[: end + 1], end)
     boards = tree.boards._replace(**cut)
-    units = BoardList(before.deck, before.dealt[:1], boards, before.cards)
+    units = BoardList(before.deck, before.dealt[:count], boards, before.cards)
     one, two = (side.reach for side in tree.players)
-    name = f"{tree.game_name} · first street"
-    return put_together(tree.holdem, tree.streets[:1], units, (one, two), tree.deals, name)
+    name = f"{tree.game_name} · first " + ("street" if count == 1 else f"{count} streets")
+    return put_together(tree.holdem, tree.streets[:count], units, (one, two), tree.deals, name)
 
 
 def _some_boards(

@@ -34,7 +34,7 @@ from subgame.games.holdem.isomorphism import same_cards
 from subgame.games.holdem.rules import Betting
 from subgame.memory import Allowance
 from subgame.tree.parts import both
-from subgame.tree.public_tree import OnDemand, PublicTree
+from subgame.tree.public_tree import OnDemand, PublicTree, Reals
 from subgame.tree.ranges import deal
 from subgame.tree.ranges.betting_tree import (
     LANES,
@@ -93,7 +93,7 @@ class RangeSide(Frozen):
         """[u] how many hands the player can hold."""
         units = self.units
         kept = units.cards.kept[self.player]
-        left = [deal.hands_left(units.deck, each.cards, kept) for each in units.dealt]
+        left = [deal.hands_left(units.deck, street.cards, kept) for street in units.dealt]
         return np.concatenate(left)
 
     def _street(self, u: int) -> Street:
@@ -140,7 +140,7 @@ class RangeSide(Frozen):
         cells: Ints = tile[:, None] + edges * LANES
         return cells
 
-    def street_block(self, numbers: NDArray[Any], s: int) -> NDArray[Any]:
+    def street_block(self, numbers: Reals, s: int) -> Reals:
         """[tile, action, LANES] a view of the numbers of street `s`, all boards one after another.
 
         A decision's actions are neighbours along the middle axis, see `street_actions`.
@@ -272,10 +272,10 @@ class RangeTree(PublicTree):
         """Whether hands are merged by suit symmetry."""
         return self.units.cards.merged
 
-    def normalise(self, p: int, weights: NDArray[Any]) -> NDArray[np.float32]:
+    def normalise(self, p: int, weights: Reals) -> NDArray[np.float32]:
         return normalise(self.players[p], weights)
 
-    def sums_error(self, p: int, probs: NDArray[Any]) -> float:
+    def sums_error(self, p: int, probs: Reals) -> float:
         return sums_error(self.players[p], probs)
 
     @cached_property

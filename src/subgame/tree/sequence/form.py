@@ -185,9 +185,9 @@ def _lay_out(player: FormPlayer) -> tuple[Treeplex, Index]:
 
 def _reordered(names: Sequence[str], order: NDArray[np.int64]) -> Sequence[str]:
     """The names in another order; those made on demand still are."""
-    if isinstance(names, OnDemand):
-        return OnDemand(len(names), partial(_at, names, order))
-    return [names[i] for i in order.tolist()]
+    if isinstance(names, list):
+        return [names[i] for i in order.tolist()]
+    return OnDemand(len(names), partial(_at, names, order))
 
 
 def _at(names: Sequence[str], order: NDArray[np.int64], i: int) -> str:

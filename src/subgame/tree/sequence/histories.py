@@ -5,7 +5,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,6 +142,63 @@ def path_of(parent: Ints, edge: Ints, labels: Sequence[str], h: int) -> list[str
 def path_name(path: Callable[[int], Sequence[str]], firsts: Ints, n: int) -> str:
     """The name of a public state that the game does not name: the path of its first history."""
     return " ".join(path(int(firsts[n]))) or "the start"
+
+
+class Replayed(Sequence[str]):
+    """Names that states give. All are made when one is first asked for.
+
+    Each name is that of the state of one history (`firsts`): what `player` knows, or what is public
+    if there is no player. The histories are in depth-first order, so each state above them is made
+    once.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        parent: Ints,
+        edge: Ints,
+        labels: Sequence[str],
+        firsts: Ints,
+        player: int | None = None,
+    ) -> None:
+        self.game, self.parent, self.edge, self.labels = game, parent, edge, labels
+        self.firsts, self.player = firsts, player
+
+    @cached_property
+    def names(self) -> list[str]:
+        path, states, out = [0], [self.game.new_initial_state()], []
+        for h in self.firsts.tolist():
+            down = list[int]()
+            while h != path[-1]:  # up to the last history that is above both
+                if h > path[-1]:
+                    down.append(h)
+                    h = int(self.parent[h])
+                else:
+                    path.pop()
+                    states.pop()
+            for below in reversed(down):
+                path.append(below)
+                states.append(states[-1].child(self.labels[self.edge[below]]))
+            out.append(str(self._name(states[-1])))
+        return out
+
+    def __getstate__(self) -> dict[str, object]:
+        return {key: value for key, value in vars(self).items() if key != "names"}
+
+    def _name(self, state: State) -> str | None:
+        if self.player is None:
+            return state.public_state()
+        return state.information_state(self.player)
+
+    def __len__(self) -> int:
+        return len(self.firsts)
+
+    @overload
+    def __getitem__(self, i: int) -> str: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[str]: ...
+    def __getitem__(self, i: int | slice) -> str | list[str]:
+        return self.names[i]
 
 
 def spelled(

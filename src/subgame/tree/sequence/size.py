@@ -8,16 +8,21 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from subgame.games.arrays import GameArrays
 from subgame.games.base import CHANCE, Game, StateReader
 from subgame.memory import Allowance
-from subgame.tree.sequence.walk import BYTES_PER_HISTORY
+from subgame.tree.sequence.walk import BYTES_BY_LEVELS, BYTES_PER_HISTORY
 
 PLAYOUTS = 32
-MARGIN = 10
+MARGIN, MARGIN_SAMPLED = 10, 2
 LONGEST = 200
 """Moves after which a playout ends: a game may have no end."""
 WIDEST = 100_000
 """Choices that a playout lists before it ends."""
+SAMPLED = 4096
+"""Histories of a level that are followed in a game that says its rules in arrays."""
 
 
 def refuse_large(game: Game, allowed: Allowance) -> None:
@@ -27,8 +32,15 @@ def refuse_large(game: Game, allowed: Allowance) -> None:
     number of histories of that length (Knuth 1975, "Estimating the efficiency of backtrack
     programs"). By Markov's inequality it exceeds ten times that number with probability at most
     1/10, and half of 32 independent playouts do so with at most 2^32 / 10^16 < 10^-6. A playout
-    ends as soon as its product says enough, so this takes milliseconds.
+    ends as soon as its product says enough, so this takes milliseconds. A game that says its rules
+    in arrays is sampled level by level.
     """
+    arrays = game.arrays()
+    if arrays is not None:
+        size = estimated(arrays) / MARGIN_SAMPLED
+        what = f"{game}: the tree has more than {size:,.0f} histories, as a sample shows. It"
+        allowed.refuse(what, size * BYTES_BY_LEVELS, known=False)
+        return
     rng = random.Random(0)
     enough = MARGIN * (1 + allowed.bytes / BYTES_PER_HISTORY)
     reader, playouts = game.reader(), list[float]()
@@ -40,8 +52,30 @@ def refuse_large(game: Game, allowed: Allowance) -> None:
     what = f"{game}: the tree has more than {size:,.0f} histories, as random playouts show. It"
     endless = _product(game, reader, operator.itemgetter(0), math.inf) == math.inf
     hint = f"A history of more than {LONGEST} moves was found: does the game end?"
-    need = size * BYTES_PER_HISTORY
-    allowed.refuse(what, need, known=False, hint=hint if endless else "")
+    allowed.refuse(what, size * BYTES_PER_HISTORY, known=False, hint=hint if endless else "")
+
+
+def estimated(arrays: GameArrays) -> float:
+    """An unbiased estimate of the number of histories, from a sample of each level.
+
+    >>> import subgame as sg
+    >>> round(estimated(sg.games.load("leduc").arrays()), -3)
+    9000.0
+    """
+    rng, rows, total, each = np.random.default_rng(0), arrays.start(), 1.0, 1.0
+    length = np.array([len(moves.names) for moves in arrays.lists])
+    for _ in range(LONGEST):
+        counts = length[arrays.moves(rows)]
+        size = int(counts.sum())
+        if not size:
+            break
+        total += each * size
+        kept = np.sort(rng.permutation(size)[:SAMPLED])
+        each *= size / len(kept)  # so many histories does one of the sample stand for
+        above = np.repeat(np.arange(len(counts)), counts)[kept]
+        action = kept - (np.cumsum(counts) - counts)[above]
+        rows = arrays.child(tuple(column[above] for column in rows), action)
+    return total
 
 
 def _product(

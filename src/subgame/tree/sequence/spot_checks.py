@@ -9,7 +9,10 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from subgame.errors import SubgameError
+from subgame.games.array_checks import check_arrays
 from subgame.games.base import CHANCE, Game, State
 from subgame.games.conformance import View, difference, view_of
 
@@ -25,7 +28,14 @@ Step = tuple[State, State, tuple[Any, ...]]
 
 
 def spot_check(game: Game) -> None:
-    """Raise an error if states change, moves are not strings or the game is not deterministic."""
+    """Raise an error if states change, moves are not strings or the game is not deterministic.
+
+    Arrays, if the game has any, are compared with the states at a sample of each level.
+    """
+    arrays = game.arrays()
+    if arrays is not None:
+        rng = np.random.default_rng(0)
+        check_arrays(game, arrays, lambda size: np.sort(rng.permutation(size)[:PLAYOUTS]))
     stack, count = [_start(game)], 0
     while stack and count < FIRST:
         step, count = stack.pop(), count + 1

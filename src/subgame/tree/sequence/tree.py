@@ -24,7 +24,7 @@ from subgame.errors import SubgameError
 from subgame.frozen import Frozen
 from subgame.show.charts import Node
 from subgame.show.charts import tree as draw_tree
-from subgame.tree.public_tree import PublicTree
+from subgame.tree.public_tree import PublicTree, Reals
 from subgame.tree.sequence.walk import Histories
 
 Index = NDArray[np.int32]
@@ -231,7 +231,7 @@ class SequenceTree(PublicTree):
             t.row_value[at],
         )
 
-    def normalise(self, p: int, weights: NDArray[Any]) -> Floats:
+    def normalise(self, p: int, weights: Reals) -> Floats:
         out = np.ones(self.players[p].num_sequences)
         for where, actions in self.players[p].blocks():
             part = np.asarray(weights[where], dtype=np.float64).reshape(actions, -1)
@@ -241,7 +241,7 @@ class SequenceTree(PublicTree):
             out[where] = made.ravel()
         return out
 
-    def sums_error(self, p: int, probs: NDArray[Any]) -> float:
+    def sums_error(self, p: int, probs: Reals) -> float:
         worst = 0.0
         for where, actions in self.players[p].blocks():
             total = probs[where].reshape(actions, -1).sum(0)

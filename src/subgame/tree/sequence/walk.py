@@ -8,11 +8,8 @@ stop at a frontier.
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
 from itertools import count, islice
 from struct import pack
 from typing import Any
@@ -21,36 +18,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
+from subgame.games.arrays import GameArrays
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.memory import Allowance
-from subgame.tree.public_tree import OnDemand
-from subgame.tree.sequence.forest import NOTHING, first_equal, inherit, shape
-from subgame.tree.sequence.histories import (
-    FRONTIER,
-    Histories,
-    InfosetTable,
-    Ints,
-    MoveLists,
-    Top,
-    path_name,
-    path_of,
-    spelled,
-)
-from subgame.tree.sequence.public_states import derive_public
+from subgame.tree.sequence.arrange import Spelling, Visited, history_name
+from subgame.tree.sequence.forest import shape
+from subgame.tree.sequence.histories import FRONTIER, Histories, Ints, MoveLists, Top
+from subgame.tree.sequence.levels import visit_levels
 
 __all__ = ["FRONTIER", "Histories", "Top", "walk"]
 
 BYTES_PER_HISTORY = 240
 """Bytes of one history while its arrays are made, as measured."""
+BYTES_BY_LEVELS = 130
+"""The same where the game says its rules in arrays."""
 BYTES_PER_INFOSET = 300
 """Bytes of one infoset: its entries in the tables and in the engine, without its name."""
 BYTES_PER_NAME = 100
 """Bytes of a name in a table, beside its letters."""
 DEEPEST = 10_000
 """The most moves that a history can have. A game with longer ones is taken never to end."""
-LONGEST = 40
-"""Moves of a history that an error names; those between the first and the last are left out."""
-
 NAMED_FIRST, NAMED_AGAIN = 64, 128
 """Moves are named at so many first histories, and then once in so many, to see if names change."""
 PACKED = 1024
@@ -100,7 +87,7 @@ class _Walk:
         reader, stop, keys_of, asks = self.reader, self.stop, self.lists.keys, self.asks
         become = reader.become if stop is None else None
         public_of, fixed, spell = reader.public_of, reader.fixed, reader.spell
-        last, paid, (told, told_second) = self.last, self.won, self.told
+        last, paid, (answers, answers_second) = self.last, self.won, self.told
         known: dict[int, dict[Any, int]] = {0: {}, 1: {}, CHANCE: {}}
         stack: list[tuple[Any, list[Any], int, int]] = []
         keys: list[Any]
@@ -115,9 +102,9 @@ class _Walk:
                     try:
                         first, second = asks[player]
                         if first is not None:
-                            told.append(first(state, 0))
+                            answers.append(first(state, 0))
                         if second is not None:
-                            told_second.append(second(state, 1))
+                            answers_second.append(second(state, 1))
                     except (KeyError, RuntimeError):
                         self._unasked(player)
                         raise
@@ -140,18 +127,18 @@ class _Walk:
                         alone = player == CHANCE or spell is not None
                         key = (visited if alone else self.told[player][-1], *key)
                     try:
-                        found = known[player].get(key, 0)
+                        number = known[player].get(key, 0)
                     except TypeError:  # what cannot be hashed is not a name
-                        found, key = 0, (visited,)
-                    if not found or visited >= again:
+                        number, key = 0, (visited,)
+                    if not number or visited >= again:
                         again = visited + (NAMED_AGAIN if visited > NAMED_FIRST else 1)
-                        found = self._list(state, player, moves, found)
+                        number = self._list(state, player, moves, number)
                         if player in fixed or (player >= 0 and spell is None):
-                            known[player][key] = found
-                    last[-1] = found
+                            known[player][key] = number
+                    last[-1] = number
                     if keys:
                         stack.append((above, keys, depth, node))
-                    above, keys, depth, node = state, keys_of[found].copy(), depth + 1, here
+                    above, keys, depth, node = state, keys_of[number].copy(), depth + 1, here
                     if depth > DEEPEST or len(last) >= PACKED:
                         self._check(depth, progress)
                 if not keys:
@@ -176,7 +163,7 @@ class _Walk:
         size = len(self.chosen)
         if size > self.unchecked:
             self.unchecked *= 32
-            self._arranged()
+            self.infosets = sum(len(table.names) for table in self._visited().arranged().tables)
         self._check_memory()
         if progress is not None:
             progress(size)
@@ -187,12 +174,12 @@ class _Walk:
             (self.chosen, self.last),
             (self.paid, self.won),
         ]
-        for told, index, known in zip(self.told, self.numbers, self.known, strict=True):
+        for answers, index, known in zip(self.told, self.numbers, self.known, strict=True):
             before = len(index)
-            told[:] = map(index.setdefault, told, count(len(known) + 1))
+            answers[:] = map(index.setdefault, answers, count(len(known) + 1))
             new = islice(reversed(index), len(index) - before)
             self.named += sum(BYTES_PER_NAME + len(str(name)) for name in new)
-            packed.append((known, told))
+            packed.append((known, answers))
         for values, more in packed:  # five times as fast as `array.extend`
             values.frombytes(pack(f"{len(more)}{values.typecode}", *more))
             more.clear()
@@ -209,14 +196,8 @@ class _Walk:
         """The moves to a history, by default to the one that is being visited, `but` the last."""
         self._pack()
         parent, action = shape(np.diff(_ints(self.lists.start))[self.chosen], len(self.tops))
-        out, h = [], len(parent) - 1 if h is None else h
-        while parent[h] >= 0:
-            place, h = action[h], int(parent[h])
-            out.append(self.lists.names[self.chosen[h]][place])
-        out = out[but:]
-        if len(out) > LONGEST:
-            out[LONGEST // 2 : -LONGEST // 2] = ["..."]
-        return f"'{' '.join(reversed(out))}'" if out else "the start"
+        h = len(parent) - 1 if h is None else h
+        return history_name(self.lists, self.chosen, parent, action, h, but)
 
     def fail(self, sentence: str) -> SubgameError:
         return SubgameError(f"{self.game}: {sentence}")
@@ -252,8 +233,8 @@ class _Walk:
         self.node.append(result)
         return result
 
-    def _list(self, state: Any, player: int, keys: Sequence[Any], found: int) -> int:
-        """The number of a list of moves, which is checked unless it is the one `found` before."""
+    def _list(self, state: Any, player: int, keys: Sequence[Any], before: int) -> int:
+        """The number of a list of moves, which is checked unless it is that of `before`."""
         probs: Sequence[float] = [1.0] * len(keys)
         if player == CHANCE:
             keys, probs = [key for key, _ in keys], [prob for _, prob in keys]
@@ -261,8 +242,8 @@ class _Walk:
         names = self.reader.names(state, player, keys)
         if fixed and player not in self.reader.fixed:
             raise _StartAgainError
-        if found and names == self.lists.names[found]:
-            return found
+        if before and names == self.lists.names[before]:
+            return before
         bad = [name for name in names if not isinstance(name, str)]
         if player == CHANCE:
             if any(not prob >= 0 for prob in probs) or not abs(sum(probs) - 1) <= 1e-9:
@@ -293,73 +274,37 @@ class _Walk:
     # All histories ---------------------------------------------------------------------------
     def _frozen(self) -> Histories:
         """The table of all histories."""
-        result, known = self._arranged()
+        visited = self._visited()
+        histories = visited.arranged()
+        self.infosets = sum(len(table.names) for table in histories.tables)
         self._check_memory(complete=True)
-        if not self.derive:
-            return result
-        one, two = (  # equal numbers are equal knowledge, see `knowledge`
-            np.where(each == 0, 3 * last + 1, 3 * each + 2 * (result.player == p))
-            for p, (each, last) in enumerate(zip(known, result.sequence, strict=True))
-        )
-        last = np.where(result.player[result.parent] == CHANCE, 0, result.edge + 1)
-        ended = np.where(result.player == TERMINAL, last, -1)
-        node, firsts, parent = derive_public(result.parent, (one, two), ended)
-        path = partial(path_of, result.parent, result.edge, result.labels)
-        names = OnDemand(len(firsts), partial(path_name, path, firsts))
-        return replace(result, node=node, node_parent=parent, node_names=names)
+        return visited.with_public(histories)
 
-    def _arranged(self) -> tuple[Histories, list[Ints]]:
-        """All histories so far, which are checked, and the numbers of what the players know."""
+    def _visited(self) -> Visited:
+        """The histories so far."""
         self._pack()
-        lists, chosen = self.lists, _ints(self.chosen)
-        start, player = _ints(lists.start), np.array(lists.player)[chosen]
-        parent, action = shape(np.diff(start)[chosen], len(self.tops))
-        inner, size = np.flatnonzero(parent >= 0), len(parent)
-        above = parent[inner]
-        places = np.full(size, -1, np.int32)
-        place = places[inner] = start[chosen[above]] + action[inner]
-        edge, chance, payoff = np.full(size, -1, np.int32), np.empty(size), np.zeros(size)
-        edge[inner] = _ints(lists.label)[place]
-        chance[inner] = np.array(lists.prob)[place]
-        payoff[player == TERMINAL] = self.paid[::2]
-        infoset, tables, sequence = np.full(size, -1, np.int32), [], []
-        tops, roots = self.tops[: size - len(inner)], np.flatnonzero(parent < 0)
-        chance[roots] = [top.chance for top in tops]
-        spell = self.reader.spell
-        known = [self._known(p, np.array(lists.seat)[chosen]) for p in (0, 1)]
-        before = [self.reader.history(top.state) for top in tops] if spell else []
-        for p in (0, 1):
-            here, mine = np.flatnonzero(player == p), inner[player[above] == p]
-            infoset[here], table = self._infosets(p, here, known[p][here])
-            if spell is not None:
-                item = partial(spelled, spell, parent, places, lists.key, before, table.first)
-                table = replace(table, names=OnDemand(len(table.first), item))
-            last = np.full(size, NOTHING, np.int32)
-            last[roots] = [top.slots[p] for top in tops]
-            last[mine] = table.sequence[infoset[parent[mine]]] + action[mine]
-            tables.append(table)
-            sequence.append(last)
-        one, two = sequence
-        inherit(parent, (one, two), chance)
-        found = Histories(
+        lists, chosen, reader = self.lists, _ints(self.chosen), self.reader
+        parent, action = shape(np.diff(_ints(lists.start))[chosen], len(self.tops))
+        seat, paid = np.array(lists.seat)[chosen], np.array(self.paid)
+        spelling = None
+        if reader.spell is not None:
+            spelling = Spelling(reader.spell, [reader.history(top.state) for top in self.tops])
+        return Visited(
             game=self.game,
+            tops=self.tops,
+            lists=lists,
+            chosen=chosen,
             parent=parent,
-            edge=edge,
-            player=player,
             action=action,
-            infoset=infoset,
-            sequence=(one, two),
-            chance=chance,
-            payoff=payoff,
+            known=(self._known(0, seat), self._known(1, seat)),
+            paid=(paid[::2], paid[1::2]),
             node=_ints(self.node),
-            labels=list(lists.labels),
-            tables=(tables[0], tables[1]),
             node_names=self.public_of,
             node_parent=np.array(self.node_parent, dtype=np.int32),
+            derive=self.derive,
+            names=self._names,
+            spelling=spelling,
         )
-        self._check_rules(found)
-        self.infosets = sum(len(table.names) for table in tables)
-        return found, known
 
     def _known(self, p: int, seat: NDArray[np.int8]) -> Ints:
         """[h] the number of what player `p` knows; 0 where the game does not say."""
@@ -370,83 +315,18 @@ class _Walk:
         out[np.isin(seat, asked)] = self.known[p]
         return out
 
-    def _infosets(self, p: int, here: NDArray[np.int64], known: Ints) -> tuple[Ints, InfosetTable]:
-        """The infoset of each history `here`, where player `p` acts, and their table."""
-        first, lists = first_equal(known), self.lists.names
-        new = first == np.arange(len(here))
-        firsts, names = here[new].astype(np.int32), list(self.numbers[p])
-        if self.reader.spell is None:
-            numbers = np.fromiter(self.numbers[p].values(), np.int32, len(names))
-            names = [names[k] for k in np.searchsorted(numbers, known[new]).tolist()]
-            told = [isinstance(name, str) for name in names]
-            if not all(told):
+    def _names(self, p: int, firsts: Ints, known: Ints) -> list[str]:
+        """The names of infosets: what the player knows there."""
+        names = list(self.numbers[p])
+        numbers = np.fromiter(self.numbers[p].values(), np.int32, len(names))
+        names = [names[k] for k in np.searchsorted(numbers, known).tolist()]
+        for first, name in zip(firsts.tolist(), names, strict=True):
+            if not isinstance(name, str):
                 raise self.fail(
-                    f"player {p} acts at history {self.name(firsts[told.index(False)])}, "
+                    f"player {p} acts at history {self.name(first)}, "
                     "but information_state gives no string there."
                 )
-        actions = [lists[k] for k in _ints(self.chosen)[firsts].tolist()]
-        start = np.cumsum([self.slots[p], *map(len, actions)], dtype=np.int32)
-        table = InfosetTable(names, actions, firsts, start)
-        return (np.cumsum(new, dtype=np.int32) - 1)[first], table
-
-    def _check_rules(self, found: Histories) -> None:
-        """Raise an error that names the first history at which a rule is broken, if any is."""
-        one, two = np.array(self.paid).reshape(-1, 2).T
-        with np.errstate(invalid="ignore"):
-            zero = np.abs(one + two) <= 1e-9 * np.maximum(1.0, np.abs(one))
-        wrong = np.flatnonzero(found.player == TERMINAL)[~(zero & np.isfinite(one))][:1].tolist()
-        equal: dict[tuple[str, ...], int] = {}
-        lists = [equal.setdefault(names, len(equal)) for names in self.lists.names]
-        moves = np.array(lists)[self.chosen]
-        for p, table in enumerate(found.tables):
-            here = np.flatnonzero(found.player == p)
-            first = table.first[found.infoset[here]]
-            columns = [moves, found.sequence[p], *([] if self.derive else [found.node])]
-            differ = np.any([column[here] != column[first] for column in columns], axis=0)
-            wrong += here[differ][:1].tolist()
-        if wrong:
-            h = min(wrong)
-            p = int(found.player[h])
-            raise self._bad_payoff(found, h) if p == TERMINAL else self._bad_infoset(found, h, p)
-
-    def _bad_payoff(self, found: Histories, h: int) -> SubgameError:
-        k = 2 * int(np.count_nonzero(found.player[:h] == TERMINAL))
-        first, second = self.paid[k : k + 2]
-        if not (math.isfinite(first) and math.isfinite(second)):
-            return self.fail(f"history {self.name(h)} pays {first} and {second}.")
-        return self.fail(
-            f"history {self.name(h)} pays {first:g} and {second:g}, "
-            "which do not sum to zero; only zero-sum games can be solved."
-        )
-
-    def _bad_infoset(self, found: Histories, h: int, player: int) -> SubgameError:
-        table, i = found.tables[player], int(found.infoset[h])
-        first, infoset = int(table.first[i]), f"infoset '{table.names[i]}' of player {player}"
-        names = self.lists.names[self.chosen[h]]
-        if names != table.actions[i]:
-            return self.fail(
-                f"{infoset} offers {list(table.actions[i])} at history {self.name(first)} but "
-                f"{list(names)} at {self.name(h)}."
-            )
-        last, there = (int(found.sequence[player][k]) for k in (h, first))
-        if last != there:
-            return self.fail(
-                f"{infoset} has imperfect recall: histories {self.name(first)} and {self.name(h)} "
-                f"are both in it, but there the player came from {_own(table, there)} "
-                f"and from {_own(table, last)}."
-            )
-        return self.fail(
-            f"{infoset} crosses public states: history {self.name(first)} is in "
-            f"'{self.public_of[self.node[first]]}' and {self.name(h)} in "
-            f"'{self.public_of[self.node[h]]}'."
-        )
-
-
-def _own(table: InfosetTable, sequence: int) -> str:
-    if sequence < table.sequence[0]:
-        return "no earlier choice"
-    i = int(np.searchsorted(table.sequence, sequence, side="right")) - 1
-    return f"'{table.names[i]}' by {table.actions[i][sequence - table.sequence[i]]}"
+        return names
 
 
 def _ints(values: array[int]) -> Ints:
@@ -471,8 +351,28 @@ def walk(
             f"{game}: the game has {game.num_players} players; only two-player games can be solved."
         )
     allowed = Allowance.of() if allowed is None else allowed
+    arrays = game.arrays() if tops is None and stop is None else None
+    if arrays is not None:
+        return _by_levels(game, arrays, allowed, progress)
     while True:
         try:
             return _Walk(game, allowed, tops or [Top(game.new_initial_state())], stop).run(progress)
         except _StartAgainError:
             pass
+
+
+def _by_levels(
+    game: Game,
+    arrays: GameArrays,
+    allowed: Allowance,
+    progress: Callable[[int], None] | None,
+) -> Histories:
+    """The histories of a game that says its rules in arrays."""
+
+    def check(size: int) -> None:
+        what = f"{game}: the tree of {size:,} histories so far"
+        allowed.refuse(what, size * BYTES_BY_LEVELS, known=False)
+        if progress is not None:
+            progress(size)
+
+    return visit_levels(game, arrays, check, DEEPEST).arranged()

@@ -385,7 +385,7 @@ function Actions({ now, act, busy, sure }) {
 
 const Thinking = ({ now }) =>
   html`<${Wait}
-      >${now.thinking.preparing ? `${now.opponent_name} prepares: a blueprint is solved first` : `${now.opponent_name} thinks`},${" "}
+      >${now.thinking.preparing ? `${now.opponent_name} gets ready: it loads or solves its blueprint` : `${now.opponent_name} thinks`},${" "}
       ${number(now.thinking.seconds, 0)} s<//
     >
     ${now.thinking.most ? html`<progress value=${now.thinking.seconds} max=${now.thinking.most} aria-label="Time of ${now.opponent_name}"></progress>` : null}`;

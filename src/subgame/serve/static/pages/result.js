@@ -103,7 +103,7 @@ function Controls({ job, problem }) {
     ${job.kind === "report" && job.iteration ? html`<a class="button" href="/api/jobs/${job.id}/report.csv" download>Save as CSV</a>` : null}
     ${job.result?.spot || job.kind === "report" ? html`<button type="button" onClick=${rename}>Rename</button>` : null}
     ${job.task?.spot ? html`<a class="button" href=${setUp(job)}>Change the set-up</a>` : null}
-    ${job.result?.spot ? html`<a class="button" href="/api/jobs/${job.id}/file" download>Save to a file</a><a class="button" href="/play?game=job:${job.id}&opponent=job:${job.id}">Play it</a>` : null}
+    ${job.result?.spot ? html`<a class="button" href="/api/jobs/${job.id}/file" download>Save to a file</a>${job.result.spot.board.replace(/ /g, "").length < 10 && !(job.result.locks || []).length ? html`<a class="button" href="/api/jobs/${job.id}/file?rivers=false" download title="Flop and turn, and what solving a river again needs: far smaller. A river is solved again when it is looked at.">Save without rivers</a>` : null}<a class="button" href="/play?game=job:${job.id}&opponent=job:${job.id}">Play it</a>` : null}
   </div>`;
 }
 

@@ -1,0 +1,144 @@
+"""A solution saved without its rivers beside the whole one: size, time to open a river, error.
+
+    PYTHONPATH=src python3 benchmarks/without_rivers.py --out docs/results
+
+It writes ``without-rivers.json``. The spots are the turn Qs Jh 2h 8d with the ranges of the preset
+"single-raised", and the preset "three-bet" on the flop Qs Jh 2h.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from presets import SCHEDULE, presets, spot_of
+from subgame import exploitability
+from subgame.refine.ranges.compact_spots import CompactEndgame, open_spot, save_compact
+from subgame.serve.spots import compiled
+from subgame.solve.solver import begin, complete
+from subgame.spots.endgame import Endgame
+from subgame.spots.lines import follow_line
+
+RIVERS = 12
+"""Rivers that are opened, drawn by seed 0."""
+
+
+def spent(work: Callable[[], Any]) -> tuple[Any, float]:
+    """The result of some work, and the CPU seconds that it took."""
+    began = time.process_time()
+    return work(), round(time.process_time() - began, 3)
+
+
+def spots() -> dict[str, tuple[Any, float]]:
+    """Each spot, and the target in percent of the pot."""
+    turn = spot_of(presets()["single-raised"])
+    chips = {"pot": 1650.0, "stacks": (9200.0, 9200.0)}
+    turn = turn.model_copy(update={"board": "QsJh2h8d", **chips})
+    return {"turn": (turn, 0.3), "three-bet flop": (spot_of(presets()["three-bet"]), 0.5)}
+
+
+def measured(name: str, folder: Path) -> dict[str, Any]:
+    """One spot, solved in this process."""
+    spot, percent = spots()[name]
+    tree = compiled(spot.game(), "16GiB")
+    target = percent / 100 * spot.pot
+    files = {
+        kind: folder / f"{kind}.safetensors" for kind in ("state", "strategy", "half", "small")
+    }
+    run, limits = begin(tree, SCHEDULE, target=target)
+    result = complete(run, limits, keep=True)
+    whole = replace(Endgame.of(result.strategy), exploitability=result.exploitability)
+    whole.save(files["state"], run=run)
+    whole.save(files["strategy"])
+    whole.save(files["half"], half=True)
+    saving = spent(lambda: save_compact(whole, files["small"]))[1]
+    sizes = {kind: path.stat().st_size for kind, path in files.items()}
+    for kind in ("state", "strategy", "half"):
+        files[kind].unlink()
+    small, opening = spent(lambda: open_spot(files["small"]))
+    assert isinstance(small, CompactEndgame)
+    pot, gap = spot.pot, result.exploitability.mean
+    report = {
+        "nodes": tree.num_nodes,
+        "iterations": result.iterations,
+        "bytes": {("without rivers" if kind == "small" else kind): n for kind, n in sizes.items()},
+        "times smaller than": {
+            kind: round(sizes[kind] / sizes["small"], 1) for kind in ("state", "strategy", "half")
+        },
+        "CPU seconds to save": saving,
+        "CPU seconds to open the file": opening,
+        **rivers(whole, small),
+    }
+    again, solving = spent(small.whole)
+    after = exploitability(small.tree, again).mean
+    return report | {
+        "exploitability of the whole solution, % of the pot": round(100 * gap / pot, 4),
+        "exploitability with every river solved again, % of the pot": round(100 * after / pot, 4),
+        "CPU seconds to solve every river again": solving,
+    }
+
+
+def rivers(whole: Endgame, small: CompactEndgame) -> dict[str, Any]:
+    """Some rivers after checks, opened one by one."""
+    game, draw = whole.tree.holdem, np.random.default_rng(0)
+    times, evs, values = list[float](), list[float](), list[float]()
+    deck = [card for card in range(game.deck.size) if card not in game.board]
+    while len(times) < RIVERS:
+        cards = draw.permutation(deck)[: 5 - len(game.board)].tolist()
+        line = "".join(f" c c / {game.deck.card_name(card)}" for card in cards)
+        here, seconds = spent(lambda line=line: small.decision(line))
+        pot = float(follow_line(game, line).betting.pot)
+        one, two = whole.decision(line), here
+        times.append(seconds)
+        evs.append(100 * abs(one.ev[0] - two.ev[0]) / pot)
+        likely, gap = one.chance, np.abs(np.nan_to_num(one.hand_ev - two.hand_ev))
+        values.append(100 * float(likely @ gap) / pot)
+    return {
+        "rivers opened": RIVERS,
+        "CPU seconds to open a river, median": round(float(np.median(times)), 3),
+        "CPU seconds to open a river, largest": round(max(times), 3),
+        "difference of a river's EV, % of its pot, mean": round(float(np.mean(evs)), 3),
+        "difference of a river's EV, % of its pot, largest": round(max(evs), 3),
+        "difference of a hand's EV, % of its pot, mean": round(float(np.mean(values)), 3),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--only", choices=list(spots()), help="measure this spot alone")
+    chosen = parser.parse_args()
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True)
+    told: dict[str, Any] = {
+        "command": "PYTHONPATH=src python3 benchmarks/without_rivers.py --out docs/results",
+        "commit": commit.stdout.strip(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": {"platform": platform.platform(), "cores": os.cpu_count()},
+        "load": os.getloadavg()[0],
+        "seed": 0,
+        "schedule": SCHEDULE,
+        "spots": {},
+    }
+    file = chosen.out / "without-rivers.json"
+    if chosen.only and file.exists():
+        told["spots"] = json.loads(file.read_text())["spots"]
+    for name in [chosen.only] if chosen.only else spots():
+        with tempfile.TemporaryDirectory() as folder:
+            told["spots"][name] = measured(name, Path(folder))
+        file.write_text(json.dumps(told, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""A blueprint laid over a street that is solved: where a solve starts, and what it must beat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.blueprints.follow import DETERMINISTIC, AbstractDecision, FollowedBetting
+from subgame.blueprints.stored import StoredBlueprint
+from subgame.engines.street import StreetEngine
+from subgame.games.holdem.game import HoldemState
+from subgame.games.holdem.rules import Betting
+from subgame.tree.parts import both
+from subgame.tree.ranges.betting_tree import Street
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Laid:
+    """What a blueprint does below a real betting, in the bets that are solved."""
+
+    def __init__(self, blueprint: StoredBlueprint, hand: FollowedBetting) -> None:
+        """`hand` is the betting above, and the blueprint's that stands for it."""
+        self.blueprint, self.hand = blueprint, hand
+
+    def rows(self, state: Betting, names: Sequence[str], board: Sequence[int]) -> Floats:
+        """[hand, action] what the player to act does; checks and calls if nothing is known.
+
+        An action of the blueprint counts as the nearest of the real ones, which are `names`.
+        """
+        blueprint, deck = self.blueprint, self.blueprint.game.deck
+        out = np.zeros((deck.num_hands, len(names)))
+        standing = self.hand.standing_for(state, blueprint.actions, DETERMINISTIC)
+        there = max(standing, key=lambda betting: standing[betting], default=None)
+        if there is None:
+            out[:, names.index("c")] = 1
+            return out
+        made = AbstractDecision(there, blueprint.actions(there)).nearest(state, names)
+        place = HoldemState(blueprint.game, (0, 0), tuple(board), there)
+        _, probabilities = blueprint.range_strategy(place)
+        for k, action in enumerate(made):
+            out[:, action] += probabilities[:, k]
+        return out
+
+    def over_street(
+        self, street: Street, on: StreetEngine, board: Sequence[int], hands: Sequence[Ints]
+    ) -> tuple[Floats, Floats]:
+        """[own action, slot] of both players as the engine of a street has them.
+
+        `hands` [slot] are hands of the deck. Choices at leaves are as likely as each other.
+        """
+
+        def laid(p: int) -> Floats:
+            side = on.sides[p]
+            width = max((d.stop - d.first for d in side.decisions), default=1)
+            sigma = np.full((side.rows - side.roots, len(hands[p])), 1 / width)
+            for state, first, names in zip(
+                street.states[p], street.first[p], street.actions[p], strict=True
+            ):
+                here = slice(first - side.roots, first - side.roots + len(names))
+                sigma[here] = self.rows(state, names, board)[hands[p]].T
+            return sigma
+
+        return both(laid)

@@ -1,0 +1,140 @@
+"""An agent of whole hold'em with too little time: the blueprint answers, never chance."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from subgame.blueprints.recipe import BlueprintRecipe
+from subgame.blueprints.stored import StoredBlueprint
+from subgame.blueprints.training import Trainer
+from subgame.games.holdem.game import Holdem
+from subgame.play.agent import Event
+from subgame.play.blueprint_agent import BlueprintAgent
+from subgame.play.hunl.agent import HoldemAgent
+from subgame.refine.live import MINIMUM
+
+LINE = [
+    *((1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "c"), (1, "r200"), (0, "c"), (-1, "Qs")),
+    *((0, "c"), (1, "c"), (-1, "Ah"), (0, "c"), (1, "c")),
+]
+"""A hand that the blueprint knows."""
+BETS = "all: 1x / cap 1"
+CARDS = {"ranks": "9TJQKA", "suits": "hs"}
+
+
+class Clock:
+    """Time that passes only when somebody looks."""
+
+    def __init__(self, step: float) -> None:
+        self.step, self.time = step, 0.0
+
+    def __call__(self) -> float:
+        self.time += self.step
+        return self.time
+
+
+@pytest.fixture(scope="module")
+def stored() -> StoredBlueprint:
+    trainer = Trainer(BlueprintRecipe("tiny", BETS, (None, 6, 6, 6), 600, **CARDS))
+    trainer.advance(20)
+    return StoredBlueprint.of(trainer)
+
+
+@pytest.fixture(scope="module")
+def agent(stored: StoredBlueprint) -> HoldemAgent:
+    return made(stored)
+
+
+def made(stored: StoredBlueprint) -> HoldemAgent:
+    bets = "turn: 1x / cap 1; river: 1x / cap 1"
+    limited = "flop: 1x / cap 1"
+    return HoldemAgent(stored.game, stored, bets=bets, iterations=100, limited=limited)
+
+
+def timed(agent: HoldemAgent, seconds: float, step: float) -> HoldemAgent:
+    """The agent with a budget and a clock; what was decided is forgotten."""
+    agent.search = replace(agent.search, seconds=seconds, now=Clock(step))
+    for kept in (agent.decided.decided, agent.decided.unsolved, agent.turn.roots):
+        kept.clear()
+    assert agent.planner is not None
+    agent.planner.plans.clear()
+    return agent
+
+
+def names(game: Holdem, line: list[tuple[int, str]]) -> list[str]:
+    """The infosets of the player to act after a line."""
+    state = game.new_initial_state()
+    betting, board = state.betting, tuple[int, ...]()
+    for player, action in line:
+        if player >= 0:
+            betting = betting.child(action)
+        else:
+            board = (*board, *game.deck.parse(action))
+    free = np.flatnonzero(game.deck.compatible(board)).tolist()
+    return [game.infoset_name(hand, board, betting) for hand in free]
+
+
+def observed(agent: HoldemAgent | BlueprintAgent, seat: int, line: list[tuple[int, str]]) -> None:
+    agent.begin(seat, 0)
+    for player, action in line:
+        agent.observe(Event(player, action))
+
+
+@pytest.mark.parametrize("seconds", [0.05, 0.2, 1.0, 5.0])
+def test_starved_it_is_the_blueprint(
+    agent: HoldemAgent, stored: StoredBlueprint, seconds: float
+) -> None:
+    """Every look at the clock takes the whole budget, so that no solve has time."""
+    timed(agent, seconds, seconds)
+    blueprint, decisions = BlueprintAgent(stored.game, stored), 0
+    for k, (player, _) in enumerate(LINE):
+        if player < 0:
+            continue
+        line = LINE[:k]
+        asked = names(stored.game, line)
+        for other in (agent, blueprint):
+            observed(other, player, line)
+        own, expected = agent.policy(asked, ()), blueprint.policy(asked, ())
+        assert own.actions == expected.actions
+        assert np.allclose(own.probabilities, expected.probabilities, atol=1e-6)
+        if k >= 3:  # on the flop and later
+            assert "was not used" in str(agent.explained(asked[0]))
+            decisions += 1
+    assert decisions == 7
+
+
+def test_with_time_it_solves(agent: HoldemAgent, stored: StoredBlueprint) -> None:
+    timed(agent, 5.0, 1e-4)
+    for k in (3, 7, 10):
+        line = LINE[:k]
+        asked = names(stored.game, line)
+        observed(agent, LINE[k][0], line)
+        agent.policy(asked, ())
+        why = str(agent.explained(asked[0]))
+        assert "was not used" not in why or "loses more than the blueprint" in why
+
+
+def test_after_a_starved_decision_solving_begins_later(
+    agent: HoldemAgent, stored: StoredBlueprint
+) -> None:
+    timed(agent, 1.0, 1.0)
+    turn, river = LINE[:7], LINE[:10]
+    observed(agent, 0, turn)
+    agent.policy(names(stored.game, turn), ())
+    agent.search = replace(agent.search, seconds=1000.0, now=Clock(1e-4))
+    observed(agent, 0, river)
+    agent.policy(names(stored.game, river), ())
+    live = agent.live()
+    assert live.solved is not None
+    assert live.solved.iterations >= MINIMUM
+    where = live.solved.reached.state.public_state() or ""
+    assert where.startswith("Jh 9s Ts Qs Ah")
+    # The same line with time from the start is solved from the turn on.
+    other = timed(agent, 1000.0, 1e-4)
+    observed(other, 0, river)
+    assert (next(iter(other.turn.roots), None)) is None
+    other.policy(names(stored.game, river), ())
+    assert next(iter(other.turn.roots.values()))[0].reached.betting.street == 2
