@@ -52,7 +52,7 @@ FACED: dict[str, tuple[Bet, ...]] = {
     "checked to": (Bet(0),),
     "a sixth of the pot": (Bet(0.17),),
     "an overbet": (Bet(2.0),),
-    "all-in": (Bet(1.0, all_in=True),),
+    "all-in": (Bet(1e9, all_in=True),),
     "three quarters after a check": (Bet(0), Bet(0.75)),
     "a min-raise": (Bet(0), Bet(0.75), Bet(1e-9)),
 }
