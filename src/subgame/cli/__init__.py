@@ -79,6 +79,7 @@ GROUPS = {
         "dealer": "Deal a hold'em match to programs, by the ACPC protocol.",
         "acpc": "Let an agent play at a dealer of the ACPC protocol.",
         "slumbot": "Let an agent play against Slumbot, over its HTTP API.",
+        "gtowizard": "Let an agent play GTO Wizard's public benchmark, over its HTTP API.",
         "histories": "Convert and check hand histories: logs of matches, PHH, ACPC.",
     },
     "Train: blueprints of whole hold'em": {

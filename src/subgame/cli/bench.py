@@ -8,12 +8,14 @@ from typing import Any
 from subgame.cli.arguments import JsonOption, argument, opt
 from subgame.cli.common import announce, emit, stdout
 from subgame.cli.grouping import grouped
+from subgame.cli.match import check_agent
 from subgame.errors import SubgameError, did_you_mean
 
 TAKES = {
     "games": ("about 20 minutes", "about three minutes"),
     "holdem": ("about ten minutes", "about a minute"),
     "play": ("about two minutes", "about 20 seconds"),
+    "decisions": ("some seconds a situation, by --seconds", "a sixth of the time"),
     "startup": ("about ten minutes, most of it the installations", "about two minutes"),
 }
 """How long each benchmark takes, in full and quick."""
@@ -22,13 +24,15 @@ TAKES = {
 @grouped
 def bench_command(
     what: str = argument(
-        "[games|holdem|play|startup]",
+        "[games|holdem|play|decisions|startup]",
         "Small games, hold'em endgames, the instruments of play (matches, local best "
-        "response, AIVAT), or how fast the command itself starts.",
+        "response, AIVAT), what an agent's decisions lose, or how fast the command itself starts.",
         "games",
         show_default=True,
     ),
-    only: str | None = opt(None, "NAME", "Run only this benchmark."),
+    only: str | None = opt(
+        None, "NAME", "Run only this benchmark; for decisions a street, or what is faced."
+    ),
     quick: bool = opt(False, None, "Use smaller games and shorter runs."),
     peer: str | None = opt(
         None,
@@ -36,14 +40,19 @@ def bench_command(
         "For holdem: run this command of another solver for each spot. It reads the spot as "
         "JSON and prints seconds_per_iteration, iterations and memory_bytes.",
     ),
+    agent: str | None = opt(
+        None, "AGENT", "For decisions: whose are graded.", "limited", callback=check_agent
+    ),
+    seconds: float | None = opt(None, "S", "For decisions: the time for each.", "5"),
     json: JsonOption = False,
 ) -> None:
     """Measure the speed of this package and compare it with others.
 
     Small games are compared with OpenSpiel and LiteEFG if they are installed. Hold'em endgames
     are compared with recorded figures of postflop-solver, or with a command that is run on this
-    machine (--peer). Instruments of play are compared with exact answers. The startup is compared
-    with an older version.
+    machine (--peer). Instruments of play are compared with exact answers. Decisions of an agent are
+    compared with situations that were solved to the end. The startup is compared with an older
+    version.
 
     [bold]Examples[/]
 
@@ -59,12 +68,16 @@ def bench_command(
 
     subgame bench play --json > instruments.json
 
+    subgame bench decisions --agent limited --seconds 2 --quick
+
     subgame bench startup
     """
     if what not in TAKES:
         raise did_you_mean("benchmark", what, TAKES)
     if peer is not None and what != "holdem":
         raise SubgameError("--peer applies to 'bench holdem' only.")
+    if (agent is not None or seconds is not None) and what != "decisions":
+        raise SubgameError("--agent and --seconds apply to 'bench decisions' only.")
 
     from importlib import import_module
 
@@ -79,13 +92,26 @@ def bench_command(
     more: dict[str, Any] = {} if peer is None else {"peer": peer}
     if what == "startup":
         more["commands"] = list(COMMANDS)
+    if what == "decisions":
+        more |= _graded(agent, seconds)
     with whole_solves():
         measured = module.run(only=only, quick=quick, progress=announce, **more)
     if json:
         said = {"benchmarks": measured} if what == "games" else measured
-        emit({**_made_by(what, only, quick), **said})
+        asked = f" --agent {agent}" * bool(agent) + f" --seconds {seconds}" * bool(seconds)
+        emit({**_made_by(what + asked, only, quick), **said})
     else:
         stdout().print(module.table(measured))
+
+
+def _graded(agent: str | None, seconds: float | None) -> dict[str, Any]:
+    """Whose decisions are graded, and how much time each has."""
+    from subgame.play.named import AgentOptions
+    from subgame.solve.limits import Limits
+
+    told = AgentOptions() if seconds is None else AgentOptions(seconds=seconds)
+    Limits(told.iterations, told.seconds)
+    return {"agent": agent or "limited", "options": told}
 
 
 def _made_by(what: str, only: str | None, quick: bool) -> dict[str, object]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from random import Random
 from typing import Any, NamedTuple
 
@@ -26,6 +26,8 @@ from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
 from subgame.play.aivat import ValueFunction
+from subgame.play.hunl.preflop_values import PreflopValues
+from subgame.play.preflop_hands import PreflopHands
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Reached
 from subgame.tree.betting_arrays import STORED, BettingArrays
@@ -266,11 +268,20 @@ class BlueprintValues(ValueFunction):
             met += reach
         return won / met if met > 0 else 0.0
 
+    @cached_property
+    def preflop(self) -> PreflopHands | None:
+        """The table of ways to the flop beside the blueprint, if there is one."""
+        beside = PreflopValues.beside(self.blueprint)
+        return None if beside is None else PreflopHands(self.blueprint)
+
     def _class_values(self, reached: ReachedRanges, p: int) -> Floats:
         """[hand] what each hand of player `p` wins before the flop: the mean over its class."""
         won, met = np.zeros(self.deck.num_hands), np.zeros(self.deck.num_hands)
         real, abstract = reached.betting, self.followed(reached.betting).waiting
         decision = None if abstract is None else self.blueprint.find(abstract)
+        if self.preflop is not None and decision is not None and abstract is not None:
+            scale = float(real.pot) / float(abstract.pot)
+            return self.preflop.values(abstract, scale, p, reached.reach[1 - p])
         end = real
         while decision is None and not end.is_over:
             end = end.child("c")

@@ -16,7 +16,7 @@ from subgame.games.holdem.translation import real_action
 from subgame.play.agent import Agent, Event
 from subgame.play.blueprint_agent import BlueprintAgent
 
-ALL_IN = Bet(1.0, all_in=True)
+ALL_IN = Bet(1e9, all_in=True)
 
 
 class Stranger(Agent):

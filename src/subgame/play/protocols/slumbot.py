@@ -14,12 +14,9 @@ from __future__ import annotations
 
 import json
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -32,23 +29,20 @@ from subgame.play.log import match_log
 from subgame.play.match import Hand, kept_policies
 from subgame.play.protocols.acpc import moves_of, read_cards, rebuilt, whole_game
 from subgame.play.protocols.follow import Follower
+from subgame.play.protocols.http import check_address, post
 from subgame.play.protocols.notation import SLUMBOT, shown
 from subgame.play.running import MatchResult, result_of
 from subgame.play.scoring import Scorer
 
 URL = "https://slumbot.com"
 PREFIX = "/slumbot/api"
-LARGEST = 1 << 20
-"""Bytes of the largest answer that is read."""
 
 
 class Slumbot:
     """The HTTP API. The token is renewed from every answer."""
 
     def __init__(self, url: str = URL, prefix: str = PREFIX, patience: float = 60.0) -> None:
-        if not url.startswith(("http://", "https://")):
-            raise SubgameError(f"The address '{url}' must begin with http:// or https://.")
-        self.address = f"{url.rstrip('/')}/{prefix.strip('/')}".rstrip("/")
+        self.address = f"{check_address(url)}/{prefix.strip('/')}".rstrip("/")
         self.patience = patience
         self.token: str | None = None
 
@@ -64,30 +58,7 @@ class Slumbot:
         if self.token is not None:
             body = {"token": self.token, **body}
         where = f"{self.address}/{name}"
-        try:
-            kind = {"Content-Type": "application/json"}
-            request = urllib.request.Request(where, json.dumps(body).encode(), kind)
-            with urllib.request.urlopen(request, timeout=self.patience) as response:
-                data = response.read(LARGEST)
-        except urllib.error.HTTPError as error:
-            data = error.read(LARGEST)
-            raise SubgameError(
-                f"{where} answered with the status {error.code}: "
-                f"{shown(data.decode('utf-8', 'replace'), 200)}"
-            ) from None
-        except (OSError, HTTPException, ValueError) as error:  # the last for odd addresses
-            why = getattr(error, "reason", error)
-            raise SubgameError(f"{where} cannot be reached ({why}).") from None
-        return self._checked(where, data)
-
-    def _checked(self, where: str, data: bytes) -> dict[str, object]:
-        try:
-            answer = json.loads(data)
-        except (ValueError, RecursionError):
-            answer = None
-        if not isinstance(answer, dict):
-            said = shown(data[:200].decode("utf-8", "replace"))
-            raise SubgameError(f"{where} answered '{said}', which is not a JSON object.")
+        answer = post(where, body, self.patience)
         if answer.get("error_msg"):
             raise SubgameError(f"{where} says: {shown(str(answer['error_msg']), 200)}")
         if isinstance(token := answer.get("token"), str):

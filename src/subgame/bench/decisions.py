@@ -1,0 +1,249 @@
+"""``subgame bench decisions``: what an agent's decisions lose, beside solutions to the end.
+
+A situation is a line of whole hold'em up to a decision. Its last street was solved to the end of
+the game by `tools/make_decisions.py`, with ranges that follow a blueprint and with many bet sizes.
+Of the solution the data file keeps, for each hand that may be held, how likely it is and what
+each action loses beside the best one, in shares of the pot. The agent is asked what it does with
+every hand; its loss is the mean over the hands of the situation.
+
+The agent follows ranges by itself, so a part of what it loses comes from other ranges. A bet that
+the solution does not have is graded as the nearest one that it has.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.errors import SubgameError, unreadable
+from subgame.games import load as load_game
+from subgame.games.actions import kind_of
+from subgame.games.holdem.game import Holdem
+from subgame.games.holdem.rules import total_of
+from subgame.games.holdem.sizes import STREETS
+from subgame.play.agent import Agent, Event, Policy, policy_of
+from subgame.play.match import mixed_seed
+from subgame.play.named import AgentOptions, named_agents
+from subgame.refine.ranges.reached import ReachedRanges
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+FORMAT = "subgame-decisions-1"
+DATA = "decisions.npz"
+QUICK = 6
+"""Every so many situations are graded with --quick."""
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """A decision with its solution. Axes: h = hand that may be held, a = action."""
+
+    name: str
+    kind: str
+    """What is faced: a sixth of the pot, an overbet, ..."""
+    moves: tuple[tuple[int, str], ...]
+    """What both players saw: (player, or -1 for chance, and the action)."""
+    seat: int
+    street: str
+    pot: float
+    actions: tuple[str, ...]
+    exploitability: float
+    """Of the solution, in shares of the pot."""
+    hands: NDArray[np.int64]  # [h] in the deck's order
+    weight: Floats  # [h] sums to 1
+    loss: Floats  # [h, a] beside the best action, in shares of the pot
+
+    def losses(self, policy: Policy) -> Floats:
+        """[h] what a policy for the hands of the situation loses, in shares of the pot."""
+        taken = [nearest(self.actions, action) for action in policy.actions]
+        lost: Floats = (policy.probabilities * self.loss[:, taken]).sum(1)
+        return lost
+
+
+def nearest(actions: Sequence[str], action: str) -> int:
+    """The number of the action, or of the nearest bet, among those of a solution.
+
+    >>> nearest(("f", "c", "r200", "r900"), "r300"), nearest(("c", "r200"), "f")
+    (2, 0)
+    """
+    if action in actions:
+        return actions.index(action)
+    raises = [k for k, known in enumerate(actions) if kind_of(known) == "raise"]
+    if kind_of(action) != "raise" or not raises:
+        return actions.index("c")
+    size = math.log(float(total_of(action)))
+    return min(raises, key=lambda k: abs(math.log(float(total_of(actions[k]))) - size))
+
+
+# Files ----------------------------------------------------------------------------------------
+def write(path: Path, situations: Sequence[Situation], about: dict[str, Any]) -> None:
+    """Write situations to a file; weights and losses in 16 bits."""
+    arrays: dict[str, NDArray[Any]] = {}
+    told = []
+    for k, one in enumerate(situations):
+        arrays[f"hands {k}"] = one.hands.astype(np.uint16)
+        arrays[f"weight {k}"] = (one.weight / one.weight.max()).astype(np.float16)
+        arrays[f"loss {k}"] = one.loss.astype(np.float16)
+        plain = ("name", "kind", "moves", "seat", "street", "pot", "actions", "exploitability")
+        told.append({name: getattr(one, name) for name in plain})
+    head = json.dumps({"format": FORMAT, **about, "situations": told})
+    np.savez_compressed(path, about=np.array(head), **arrays)  # type: ignore[arg-type]
+
+
+def read(path: Path | None = None) -> tuple[list[Situation], dict[str, Any]]:
+    """The situations of a file, by default those of the package; and how they were made."""
+    if path is None:
+        with as_file(files("subgame") / "data" / DATA) as own:
+            return read(own)
+    wanted = "situations made by tools/make_decisions.py"
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            about = json.loads(str(data["about"]))
+            if about.pop("format") != FORMAT:
+                raise unreadable(path, "has another format", wanted)
+            told = about.pop("situations")
+            return [_situation(data, k, one) for k, one in enumerate(told)], about
+    except (OSError, KeyError, ValueError, TypeError, json.JSONDecodeError):
+        raise unreadable(path, "has no situations", wanted) from None
+
+
+def _situation(data: Any, k: int, told: dict[str, Any]) -> Situation:
+    weight = data[f"weight {k}"].astype(np.float64)
+    plain = {name: told[name] for name in ("name", "kind", "seat", "street", "pot")}
+    return Situation(
+        **plain,
+        moves=tuple((int(player), str(action)) for player, action in told["moves"]),
+        actions=tuple(told["actions"]),
+        exploitability=float(told["exploitability"]),
+        hands=data[f"hands {k}"].astype(np.int64),
+        weight=weight / weight.sum(),
+        loss=data[f"loss {k}"].astype(np.float64),
+    )
+
+
+# Grades ---------------------------------------------------------------------------------------
+def asked(agent: Agent, game: Holdem, situation: Situation) -> Policy:
+    """What an agent does at the end of a line with each hand of the situation.
+
+    It decides at its own decisions on the way, too, as in play.
+    """
+    here, seat = ReachedRanges.start(game), situation.seat
+    agent.begin(seat, mixed_seed(1))
+    for player, action in situation.moves:
+        if player == seat:
+            _policy(agent, here, np.flatnonzero(game.deck.compatible(here.board)))
+        agent.observe(Event(player, action))
+        here = here.child(action)
+    return _policy(agent, here, situation.hands)
+
+
+def _policy(agent: Agent, here: ReachedRanges, hands: NDArray[np.int64]) -> Policy:
+    names = here.names(here.player)
+    policy = policy_of(agent, [names[hand] for hand in hands.tolist()], here.actions)
+    if policy is None:
+        raise SubgameError(f"The strategy of '{agent.name}' is not known, so it has no grades.")
+    return policy
+
+
+def graded(agent: Agent, game: Holdem, situation: Situation) -> dict[str, Any]:
+    """What an agent loses in a situation, in shares of the pot, and with which hands most."""
+    policy = asked(agent, game, situation)
+    lost = situation.losses(policy)
+    worst = int(np.argmax(lost * situation.weight))
+    said = zip(policy.actions, policy.probabilities[worst].round(3).tolist(), strict=True)
+    return {
+        "name": situation.name,
+        "kind": situation.kind,
+        "street": situation.street,
+        "lost": float(situation.weight @ lost),
+        "worst_hand": game.deck.hand_name(int(situation.hands[worst])),
+        "worst_lost": float(lost[worst]),
+        "worst_answer": dict(said),
+        "losses": lost,
+        "weight": situation.weight,
+    }
+
+
+def summary(rows: Sequence[dict[str, Any]], what: str) -> dict[str, Any]:
+    """The mean loss of some situations, and the 99th percentile over their hands."""
+    lost = np.concatenate([row["losses"] for row in rows])
+    weight = np.concatenate([row["weight"] for row in rows]) / len(rows)
+    order = np.argsort(lost)
+    upto = np.searchsorted(np.cumsum(weight[order]), 0.99)
+    return {
+        "what": what,
+        "situations": len(rows),
+        "mean": float(weight @ lost),
+        "percentile99": float(lost[order][min(int(upto), len(lost) - 1)]),
+    }
+
+
+def run(
+    *,
+    only: str | None = None,
+    quick: bool = False,
+    progress: Callable[[str], None],
+    agent: str = "limited",
+    options: AgentOptions | None = None,
+    file: Path | None = None,
+) -> dict[str, Any]:
+    """Grade an agent; `only` is a street or a kind of situation."""
+    situations, about = read(file)
+    known = {one.street for one in situations} | {one.kind for one in situations}
+    if only is not None and only not in known:
+        raise SubgameError(f"There are no situations '{only}', but {', '.join(sorted(known))}.")
+    chosen = [one for one in situations if only in (None, one.street, one.kind)]
+    chosen = chosen[::QUICK] if quick else chosen
+    game = load_game("hunl")
+    assert isinstance(game, Holdem)
+    told = options or AgentOptions()
+    player, rows = named_agents(game, (agent, "uniform"), told)[0], list[dict[str, Any]]()
+    for one in chosen:
+        rows.append(graded(player, game, one))
+        progress(f"{one.name}: loses {rows[-1]['lost']:.2%} of the pot")
+    groups = [summary(rows, "all")]
+    for key in ("street", "kind"):
+        for name in sorted({str(row[key]) for row in rows}, key=_order):
+            some = [row for row in rows if row[key] == name]
+            groups.append(summary(some, name))
+    kept = [
+        {name: value for name, value in row.items() if name not in ("losses", "weight")}
+        for row in rows
+    ]
+    return {
+        "agent": agent,
+        "seconds": told.seconds,
+        "iterations": told.iterations,
+        "made": about,
+        "groups": groups,
+        "situations": kept,
+    }
+
+
+def _order(name: str) -> tuple[int, str]:
+    return (STREETS.index(name) if name in STREETS else len(STREETS)), name
+
+
+def table(found: dict[str, Any]) -> Table:
+    """The grades as a table."""
+    from rich import box
+    from rich.table import Table
+
+    title = f"What {found['agent']} loses with {found['seconds']:g} s a decision, in pots"
+    shown = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
+    for name in ("situations", "number", "mean", "99th percentile"):
+        shown.add_column(name, justify="left" if name == "situations" else "right")
+    for group in found["groups"]:
+        mean, high = f"{group['mean']:.2%}", f"{group['percentile99']:.1%}"
+        shown.add_row(group["what"], f"{group['situations']}", mean, high)
+    return shown

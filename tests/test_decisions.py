@@ -1,0 +1,104 @@
+"""Grades of decisions: exact against what is stored, by hand on a small case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from subgame.bench.decisions import Situation, graded, nearest, read, run, summary, write
+from subgame.errors import SubgameError
+from subgame.games import load
+from subgame.games.holdem.game import Holdem
+from subgame.play.agent import Always, Mixed, Policy
+
+GAME = load("hunl")
+assert isinstance(GAME, Holdem)
+ACES, SEVEN_TWO = GAME.deck.parse_hand("AsAh"), GAME.deck.parse_hand("7c2d")
+SMALL = Situation(
+    name="by hand",
+    kind="first to act",
+    moves=(),
+    seat=1,
+    street="preflop",
+    pot=150.0,
+    actions=("f", "c", "r300"),
+    exploitability=0.0,
+    hands=np.array([ACES, SEVEN_TWO]),
+    weight=np.array([0.25, 0.75]),
+    loss=np.array([[4.0, 1.0, 0.0], [0.0, 0.125, 0.5]]),
+)
+
+
+class Half(Mixed):
+    """Raises half of the time, to a size that the solution does not have, and calls otherwise."""
+
+    name = "half"
+
+    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
+        return Policy(("c", "r450"), np.full((len(infosets), 2), 0.5))
+
+
+def test_a_case_by_hand() -> None:
+    # aces: (1 + 0) / 2; seven-two: (0.125 + 0.5) / 2
+    row = graded(Half(), GAME, SMALL)
+    assert row["losses"].tolist() == [0.5, 0.3125]
+    assert row["lost"] == 0.25 * 0.5 + 0.75 * 0.3125
+    assert row["worst_hand"] in ("7c2d", "2d7c", "7d2c")
+    assert graded(Always("fold"), GAME, SMALL)["losses"].tolist() == [4.0, 0.0]
+    assert graded(Always("call"), GAME, SMALL)["lost"] == 0.25 * 1 + 0.75 * 0.125
+    both = summary([row, graded(Always("fold"), GAME, SMALL)], "all")
+    assert both["mean"] == (row["lost"] + 1.0) / 2
+    assert both["percentile99"] == 4.0  # an eighth of the hands lose that
+    assert both["situations"] == 2
+
+
+def test_the_nearest_bet() -> None:
+    menu = ("f", "c", "r200", "r900", "r20000")
+    assert [nearest(menu, action) for action in ("c", "r250", "r600", "r9000")] == [1, 2, 3, 4]
+    assert nearest(("c", "r100"), "f") == 0  # a fold where one may check
+    assert nearest(("f", "c"), "r500") == 1
+
+
+def test_a_file_keeps_situations(tmp_path: Path) -> None:
+    path = tmp_path / "some.npz"
+    write(path, [SMALL], {"runs": []})
+    (again,), about = read(path)
+    assert about == {"runs": []}
+    for name in ("name", "kind", "moves", "seat", "street", "pot", "actions"):
+        assert getattr(again, name) == getattr(SMALL, name)
+    assert again.loss.tolist() == SMALL.loss.tolist()  # these fit into 16 bits
+    assert again.weight == pytest.approx(SMALL.weight, rel=1e-3)
+    told: list[str] = []
+    found: dict[str, Any] = run(progress=told.append, agent="call", file=path)
+    assert found["groups"][0]["mean"] == pytest.approx(0.34375, rel=1e-3)
+    assert len(told) == 1
+    with pytest.raises(SubgameError, match="no situations 'river'"):
+        run(only="river", progress=told.append, agent="call", file=path)
+    path.write_bytes(b"PK")
+    with pytest.raises(SubgameError, match="has no situations"):
+        read(path)
+
+
+def test_the_situations_of_the_package() -> None:
+    """Every line can be played, the menu is what the game allows, and some action is best."""
+    situations, about = read()
+    assert about["runs"]
+    assert len({one.name for one in situations}) == len(situations) >= 50
+    for one in situations:
+        betting = GAME.start()
+        for player, action in one.moves:
+            if player >= 0:
+                assert betting.player == player
+                betting = betting.child(action)
+        assert betting.player == one.seat
+        assert float(betting.pot) == one.pot
+        for action in one.actions:
+            betting.child(action)
+        assert one.loss.shape == (len(one.hands), len(one.actions))
+        assert one.loss.min(1).tolist() == [0.0] * len(one.hands)
+        assert one.weight.sum() == pytest.approx(1)
+        assert one.exploitability < 0.02
