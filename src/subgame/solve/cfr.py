@@ -13,9 +13,6 @@ from subgame.tree.parts import both
 from subgame.tree.sequence.tree import SequenceTree
 
 Floats = NDArray[np.float64]
-SLIGHT = 1e-6
-"""Of regrets in proportion to a first strategy: infosets that are never reached go on playing it,
-all others forget it."""
 
 
 class Learner(Protocol):
@@ -77,14 +74,6 @@ class Cfr:
         )
         self.reach: Both = (mine, yours)
         self.released = False
-
-    def start_from(self, sigma: Both) -> None:
-        """Have the first iteration play a strategy: its average is then that strategy.
-
-        `sigma` are probabilities as the engine stores them.
-        """
-        for numbers, probabilities in zip(self.pair, sigma, strict=True):
-            numbers.regret[...] = SLIGHT * probabilities
 
     def advance(self, discounts: Floats, begin: int, check: Floats | None = None) -> None:
         """Run ``len(discounts) - 1`` iterations, the first of which is number `begin`.

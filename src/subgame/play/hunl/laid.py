@@ -1,4 +1,4 @@
-"""A blueprint laid over a street that is solved: where a solve starts, and what it must beat."""
+"""A blueprint laid over a street that is solved: what a solution must beat."""
 
 from __future__ import annotations
 

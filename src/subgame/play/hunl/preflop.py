@@ -64,7 +64,6 @@ def solve_before_flop(
     schedule, most = parse(SCHEDULE), limits.iterations or ITERATIONS
     cfr, done, us = Cfr(on, reach=(one, two)), 0, at.player
     laid = at.laid.over_street(street, on, (), (first, first))
-    cfr.start_from(laid)
     while done < most and (until is None or now() < until):
         count = min(STEP, most - done)
         cfr.advance(schedule.discounts(done + 1, count + 1), done + 1)

@@ -290,7 +290,7 @@ def solve_street(
 ) -> StreetPlan:
     """Solve a street to its end; up to `EVALUATING` of the time goes into values there.
 
-    The first iteration plays the blueprint. A solution is rejected if it ran out of time too soon,
+    A solution is rejected if it ran out of time too soon,
     or if a best response to it wins more than to the blueprint.
     """
     began = now()
@@ -301,7 +301,6 @@ def solve_street(
     on = StreetEngine(engine(at.tree), at.street, leaves)
     run = Run(at.tree, parse(SCHEDULE), on=on, reach=at.reach)
     laid = at.laid.over_street(at.street, on, at.reached.board, at.hands)
-    run.cfr.start_from(laid)
     left = None
     if limits.seconds is not None:
         left = max(limits.seconds - (now() - began), 1e-3)
