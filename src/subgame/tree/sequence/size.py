@@ -62,16 +62,16 @@ def estimated(arrays: GameArrays) -> float:
     >>> round(estimated(sg.games.load("leduc").arrays()), -3)
     9000.0
     """
-    rng, rows, total, stands_for = np.random.default_rng(0), arrays.start(), 1.0, 1.0
+    rng, rows, total, weight = np.random.default_rng(0), arrays.start(), 1.0, 1.0
     length = np.array([len(moves.names) for moves in arrays.lists])
     for _ in range(LONGEST):
         counts = length[arrays.moves(rows)]
         size = int(counts.sum())
         if not size:
             break
-        total += stands_for * size
+        total += weight * size
         kept = np.sort(rng.permutation(size)[:SAMPLED])
-        stands_for *= size / len(kept)  # so many histories does one of the sample stand for
+        weight *= size / len(kept)  # so many histories does one of the sample stand for
         above = np.repeat(np.arange(len(counts)), counts)[kept]
         action = kept - (np.cumsum(counts) - counts)[above]
         rows = arrays.child(tuple(column[above] for column in rows), action)
