@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from subgame.bench.suite import TASKS, fingerprint
+from subgame.bench.suite import fingerprint
+from subgame.bench.suite_tasks import TASKS
 
 FILE = Path(__file__).parents[1] / "src" / "subgame" / "data" / "suite.json"
 

@@ -94,7 +94,7 @@ def test_the_log_of_a_dealer_with_that_of_a_player(tmp_path: Path) -> None:
 
 def test_an_agent_without_a_strategy_is_refused() -> None:
     class Secret(Uniform):
-        def policy(self, infosets, legal):  # type: ignore[no-untyped-def, override]
+        def policy(self, infosets, legal):  # type: ignore[no-untyped-def]
             return None
 
     with pytest.raises(SubgameError, match="none of these two has one"):

@@ -1,7 +1,7 @@
 """One thread for NumPy's matrix products.
 
 OpenBLAS shares a product among all cores and waits for the slowest. Where another program keeps a
-core busy, a product of a millisecond then takes fifty. Work that has a deadline is done by one
+core busy, a product then takes many times as long. Work that has a deadline is done by one
 thread.
 """
 
