@@ -11,11 +11,11 @@ import pytest
 
 from subgame.bench.decisions import Situation, graded, nearest, read, run, summary, write
 from subgame.errors import SubgameError
-from subgame.games import load
 from subgame.games.holdem.game import Holdem
+from subgame.games.holdem.spots import hunl
 from subgame.play.agent import Always, Mixed, Policy
 
-GAME = load("hunl")
+GAME = hunl()
 assert isinstance(GAME, Holdem)
 ACES, SEVEN_TWO = GAME.deck.parse_hand("AsAh"), GAME.deck.parse_hand("7c2d")
 SMALL = Situation(

@@ -37,7 +37,8 @@ from subgame.play.hunl.preflop_values import PreflopValues
 from subgame.play.log import match_log
 from subgame.play.protocols.acpc import MatchState
 from subgame.play.protocols.histories import read_acpc, read_history, read_phh
-from subgame.play.protocols.slumbot import Slumbot, Told
+from subgame.play.protocols.http import read_answer
+from subgame.play.protocols.slumbot import Told
 from subgame.refine.sequence.decompose import SequenceCompact, trunk_of
 from subgame.refine.verbs.decompose import compact
 from subgame.solve.schedule import parse as parse_schedule
@@ -160,7 +161,7 @@ def texts(folder: Path) -> list[Target]:
         read_history(written(folder / "match.jsonl", text))
 
     def slumbot(text: str) -> None:
-        Told.of(Slumbot()._checked("here", text.encode("utf-8", "surrogatepass")), whole)
+        Told.of(read_answer("here", text.encode("utf-8", "surrogatepass")), whole)
 
     return [
         Target("acpc", lambda text: MatchState.parse(text, whole), ACPC_LINES, 0.05),

@@ -278,7 +278,7 @@ def test_deals_that_are_drawn_are_as_likely_as_they_are() -> None:
 
 def test_the_mean_of_a_showdown() -> None:
     """All boards by brute force, and drawn ones within four standard errors."""
-    game = sg.games.load("hunl")
+    game = sg.holdem.hunl()
     deck, random = game.deck, Random(2)
     s = deck.parse_hand("9s9c")
     held = np.random.default_rng(1).random(deck.num_hands) ** 4

@@ -89,14 +89,14 @@ def nearest(actions: Sequence[str], action: str) -> int:
 def write(path: Path, situations: Sequence[Situation], about: dict[str, Any]) -> None:
     """Write situations to a file; weights and losses in 16 bits."""
     arrays: dict[str, NDArray[Any]] = {}
-    told = []
+    heads = []
     for k, one in enumerate(situations):
         arrays[f"hands {k}"] = one.hands.astype(np.uint16)
         arrays[f"weight {k}"] = (one.weight / one.weight.max()).astype(np.float16)
         arrays[f"loss {k}"] = one.loss.astype(np.float16)
         plain = ("name", "kind", "moves", "seat", "street", "pot", "actions", "exploitability")
-        told.append({name: getattr(one, name) for name in plain})
-    head = json.dumps({"format": FORMAT, **about, "situations": told})
+        heads.append({name: getattr(one, name) for name in plain})
+    head = json.dumps({"format": FORMAT, **about, "situations": heads})
     np.savez_compressed(path, about=np.array(head), **arrays)  # type: ignore[arg-type]
 
 
@@ -111,20 +111,20 @@ def read(path: Path | None = None) -> tuple[list[Situation], dict[str, Any]]:
             about = json.loads(str(data["about"]))
             if about.pop("format") != FORMAT:
                 raise unreadable(path, "has another format", wanted)
-            told = about.pop("situations")
-            return [_situation(data, k, one) for k, one in enumerate(told)], about
+            heads = about.pop("situations")
+            return [_situation(data, k, one) for k, one in enumerate(heads)], about
     except (OSError, KeyError, ValueError, TypeError, json.JSONDecodeError):
         raise unreadable(path, "has no situations", wanted) from None
 
 
-def _situation(data: Any, k: int, told: dict[str, Any]) -> Situation:
+def _situation(data: Any, k: int, fields: dict[str, Any]) -> Situation:
     weight = data[f"weight {k}"].astype(np.float64)
-    plain = {name: told[name] for name in ("name", "kind", "seat", "street", "pot")}
+    plain = {name: fields[name] for name in ("name", "kind", "seat", "street", "pot")}
     return Situation(
         **plain,
-        moves=tuple((int(player), str(action)) for player, action in told["moves"]),
-        actions=tuple(told["actions"]),
-        exploitability=float(told["exploitability"]),
+        moves=tuple((int(player), str(action)) for player, action in fields["moves"]),
+        actions=tuple(fields["actions"]),
+        exploitability=float(fields["exploitability"]),
         hands=data[f"hands {k}"].astype(np.int64),
         weight=weight / weight.sum(),
         loss=data[f"loss {k}"].astype(np.float64),
@@ -206,8 +206,8 @@ def run(
     chosen = chosen[::QUICK] if quick else chosen
     game = load_game("hunl")
     assert isinstance(game, Holdem)
-    told = options or AgentOptions()
-    player, rows = named_agents(game, (agent, "uniform"), told)[0], list[dict[str, Any]]()
+    options = options or AgentOptions()
+    player, rows = named_agents(game, (agent, "uniform"), options)[0], list[dict[str, Any]]()
     for one in chosen:
         rows.append(graded(player, game, one))
         progress(f"{one.name}: loses {rows[-1]['lost']:.2%} of the pot")
@@ -222,8 +222,8 @@ def run(
     ]
     return {
         "agent": agent,
-        "seconds": told.seconds,
-        "iterations": told.iterations,
+        "seconds": options.seconds,
+        "iterations": options.iterations,
         "made": about,
         "groups": groups,
         "situations": kept,
@@ -234,16 +234,16 @@ def _order(name: str) -> tuple[int, str]:
     return (STREETS.index(name) if name in STREETS else len(STREETS)), name
 
 
-def table(found: dict[str, Any]) -> Table:
+def table(grades: dict[str, Any]) -> Table:
     """The grades as a table."""
     from rich import box
     from rich.table import Table
 
-    title = f"What {found['agent']} loses with {found['seconds']:g} s a decision, in pots"
+    title = f"What {grades['agent']} loses with {grades['seconds']:g} s a decision, in pots"
     shown = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
     for name in ("situations", "number", "mean", "99th percentile"):
         shown.add_column(name, justify="left" if name == "situations" else "right")
-    for group in found["groups"]:
+    for group in grades["groups"]:
         mean, high = f"{group['mean']:.2%}", f"{group['percentile99']:.1%}"
         shown.add_row(group["what"], f"{group['situations']}", mean, high)
     return shown

@@ -109,9 +109,9 @@ def _graded(agent: str | None, seconds: float | None) -> dict[str, Any]:
     from subgame.play.named import AgentOptions
     from subgame.solve.limits import Limits
 
-    told = AgentOptions() if seconds is None else AgentOptions(seconds=seconds)
-    Limits(told.iterations, told.seconds)
-    return {"agent": agent or "limited", "options": told}
+    options = AgentOptions() if seconds is None else AgentOptions(seconds=seconds)
+    Limits(options.iterations, options.seconds)
+    return {"agent": agent or "limited", "options": options}
 
 
 def _made_by(what: str, only: str | None, quick: bool) -> dict[str, object]:

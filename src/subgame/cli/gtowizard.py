@@ -25,7 +25,7 @@ def gtowizard_command(
     log: Path | None = opt(
         None, "FILE", "Write every hand to FILE. A run whose FILE exists goes on from there."
     ),
-    told: Agents,
+    agent_options: Agents,
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
@@ -48,7 +48,7 @@ def gtowizard_command(
     from subgame.play.protocols.gtowizard import Benchmark, play_benchmark
 
     api = Benchmark(url)
-    player = named_agents(rules, (agent, "uniform"), told.options())[0]
+    player = named_agents(rules, (agent, "uniform"), agent_options.options())[0]
     with Meter(str(rules)) as meter:
         progress = meter.counting(f"Playing at {url}", "hands")
         scores = play_benchmark(player, rules, hands, api, seed=seed, log=log, progress=progress)

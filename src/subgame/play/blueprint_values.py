@@ -287,8 +287,8 @@ class BlueprintValues(ValueFunction):
             end = end.child("c")
         for board in self.runouts((), EARLY):
             hands, order = self._hands(board)
-            ours, theirs = np.ones(len(order), np.float32), reached.reach[1 - p][order]
-            theirs = np.ascontiguousarray(theirs, np.float32)
+            ours = np.ones(len(order), np.float32)
+            theirs = np.ascontiguousarray(reached.reach[1 - p][order], np.float32)
             cards, meets = np.zeros(64, np.float32), np.zeros(len(order), np.float32)
             add_fold(theirs, np.float32(1), hands, cards, meets)
             met[order] += meets

@@ -8,11 +8,6 @@
 | PioSOLVER | the settings of its tree builder: ``#Board#``, ``#FlopConfig.BetSize#`` … |
 
 What a file says and we cannot say is named in `Imported.left_out`.
-
-    >>> found = read_spot("set_pot 50\\nset_effective_stack 200\\nset_board Qs,Jh,2h\\n"
-    ...     "set_range_ip AA,KK\\nset_range_oop QQ:0.5,JJ\\nset_bet_sizes oop,flop,bet,50")
-    >>> found.program, found.said["bets"], found.game().rules.pot
-    ('TexasSolver', 'oop flop: 50% / raise none; ip flop: none; postflop: none', 50)
 """
 
 from __future__ import annotations

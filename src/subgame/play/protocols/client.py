@@ -167,13 +167,13 @@ def _outcome(record: dict[str, Any]) -> dict[str, Any]:
 def read_policies(path: str | Path) -> dict[int, tuple[int, tuple[tuple[str, ...], ...]]]:
     """The recorded policies of a client's log: number of the hand -> (seat, policies)."""
     _, records = read_whole(path, HANDS)
-    return {
-        int(record["hand"]): (
-            int(record["seat"]),
-            tuple(tuple(map(str, kept)) for kept in record.get("policies", ())),
-        )
-        for record in records
-    }
+    policies = {}
+    for record in records:
+        number, seat, kept = record["hand"], record["seat"], record.get("policies", [])
+        if not (isinstance(number, int) and isinstance(seat, int) and isinstance(kept, list)):
+            raise HANDS.foreign(path)
+        policies[number] = seat, tuple(tuple(map(str, packed)) for packed in kept)
+    return policies
 
 
 def play_acpc(

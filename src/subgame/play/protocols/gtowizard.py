@@ -123,26 +123,26 @@ def play_one(api: Benchmark, follower: Follower, number: int) -> dict[str, Any]:
     """Play one hand; its record for the log."""
     game, answer, seat, ours = follower.game, api.new_hand(), None, ""
     while True:
-        told = Told.of(answer, game)
-        betting = told.betting
+        seen = Told.of(answer, game)
+        betting = seen.betting
         if seat is None:  # the button acts first, so where a hand begins with a fold, we are not it
-            seat = 0 if told.over else betting.player
-            ours = told.held[0] if told.held else ""
+            seat = 0 if seen.over else betting.player
+            ours = seen.held[0] if seen.held else ""
         cards = (ours, "") if seat == 0 else ("", ours)
-        streets = [told.board[:3], told.board[3:4], told.board[4:]]
+        streets = [seen.board[:3], seen.board[3:4], seen.board[4:]]
         dealt = "/".join(game.deck.name(part) for part in streets if part)
         text = "|".join(cards) + (f"/{dealt}" if dealt else "")
         hands, board = read_cards(game, text, betting)
         follower.reach(number, seat, hands[seat], board, betting)
-        if told.over:
+        if seen.over:
             break
         if betting.player != seat:
             raise SubgameError(f"The server waits for an action after '{betting}', but must act.")
         action = follower.act()
         betting.child(action)
-        answer = api.act(told.hand_id, SLUMBOT.write(betting, action))
-    won, theirs = told.winnings, next((hand for hand in told.held if hand != ours), "")
-    if (by_rules := _won(game, told, seat, (ours, theirs))) not in (None, won):
+        answer = api.act(seen.hand_id, SLUMBOT.write(betting, action))
+    won, theirs = seen.winnings, next((hand for hand in seen.held if hand != ours), "")
+    if (by_rules := _won(game, seen, seat, (ours, theirs))) not in (None, won):
         raise SubgameError(
             f"The server says that we win {won:g} chips in hand {number}; by the rules it is "
             f"{by_rules:g}."
@@ -152,24 +152,24 @@ def play_one(api: Benchmark, follower: Follower, number: int) -> dict[str, Any]:
         "seat": seat,
         "actions": str(betting),
         "cards": [ours, theirs],
-        "board": game.deck.name(told.board),
+        "board": game.deck.name(seen.board),
         "won": won,
-        "aivat": told.aivat,
+        "aivat": seen.aivat,
     }
     if kept := kept_policies((follower.agent,)):
         record["policies"] = [list(policy) for policy in kept[0]]
     return record
 
 
-def _won(game: Holdem, told: Told, seat: int, cards: tuple[str, str]) -> float | None:
+def _won(game: Holdem, seen: Told, seat: int, cards: tuple[str, str]) -> float | None:
     """What we win by the rules; None where the opponent's cards decide and are not shown."""
-    if not told.betting.is_showdown:
-        return float(told.betting.net()[seat])
+    if not seen.betting.is_showdown:
+        return float(seen.betting.net()[seat])
     ours, theirs = cards
     if not theirs:
         return None
     hands = (ours, theirs) if seat == 0 else (theirs, ours)
-    return float(rebuilt(game, hands, told.board, told.betting).returns()[seat])
+    return float(rebuilt(game, hands, seen.board, seen.betting).returns()[seat])
 
 
 @dataclass

@@ -44,6 +44,11 @@ def post(
     except (OSError, HTTPException, ValueError) as error:  # the last for odd addresses
         why = getattr(error, "reason", error)
         raise SubgameError(f"{where} cannot be reached ({why}).") from None
+    return read_answer(where, data)
+
+
+def read_answer(where: str, data: bytes) -> dict[str, Any]:
+    """The JSON object in an answer."""
     try:
         answer = json.loads(data)
     except (ValueError, RecursionError):
