@@ -233,7 +233,7 @@ def test_the_agent_plays_with_the_network_beside_its_blueprint(
     network.save(file.with_suffix(SUFFIX))
     with pytest.raises(sg.SubgameError, match="no kind of values called 'table'"):
         HoldemAgent(game, read, values="table", **told)
-    agent = play.load(game, "limited", blueprint=str(file), values="network", iterations=5)
+    agent = play.load(game, "limited", blueprint=str(file), values="network", iterations=200)
     assert isinstance(agent, HoldemAgent)
     assert agent.planner is not None
     loaded = agent.planner.network

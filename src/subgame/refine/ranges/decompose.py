@@ -13,7 +13,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Floats, as_numpy, normalise
+from subgame.engines.arrays import Array, Floats, as_numpy, normalise
 from subgame.engines.contract import Mode, RangeEngine
 from subgame.engines.factory import engine
 from subgame.engines.street import GivenLeaves, StreetEngine
@@ -117,11 +117,11 @@ class RangeCompact(Compact):
             raise SubgameError("There is no linear program for hold'em trees; use a CFR schedule.")
         run = engine(self.tree, device=solving.device)
         batch, plain = run.stage(self.tree.streets[self.street :]), unmerged(range_tree(tree))
-        entry = both(lambda p: entries(self.tree, p, self.strategy.probs[p], self.street))
+        entry = both(lambda p: _entered(batch, self.tree, p, self.strategy.probs[p], self.street))
         probs = []
         for p in (0, 1):
             weight = as_numpy(batch.opposing(1 - p, entry[p], 0))
-            kept = normalise(np.asarray(self.values[1 - p]), weight)
+            kept = normalise(_widened(self.values[1 - p], weight.shape[-1]), weight)
             ours, theirs, weight, kept = (flat(e) for e in (entry[p], entry[1 - p], weight, kept))
             inputs = GadgetInputs(1 - p, ours, theirs, weight, kept, kept)
             solve = GadgetRun(batch.tree, how.schedule, how.gadget, inputs, on=batch)
@@ -184,6 +184,20 @@ def entries(tree: RangeTree, p: int, probs: NDArray[Any], street: int) -> Floats
     return out
 
 
+def _entered(
+    batch: RangeEngine, tree: RangeTree, p: int, probs: NDArray[Any], street: int
+) -> Floats:
+    """[root, board, hand] as `entries`, with as many hands as the engine of the subgames has."""
+    return _widened(entries(tree, p, probs, street), batch.roots(p).shape[-1])
+
+
+def _widened(array: Array, width: int) -> Floats:
+    """[root, board, hand] with zeros for hands that a board does not have, `width` in all."""
+    values = np.asarray(array)[..., :width]
+    more = width - values.shape[-1]
+    return np.pad(values, [(0, 0), (0, 0), (0, more)])
+
+
 def compact_ranges(tree: RangeTree, strategy: Strategy, at: object) -> RangeCompact:
     """What `decompose.compact` keeps of a hold'em strategy."""
     after = [f"after the {STREETS[street.index]}" for street in tree.streets[1:]]
@@ -193,7 +207,7 @@ def compact_ranges(tree: RangeTree, strategy: Strategy, at: object) -> RangeComp
     plain = merged.tree
     batch = engine(plain).stage(plain.streets[count:])
     sigma = both(lambda p: merged.spread(p, strategy.probs[p]))
-    entry = both(lambda p: entries(plain, p, sigma[p], count))
+    entry = both(lambda p: _entered(batch, plain, p, sigma[p], count))
     plans = both(lambda p: batch.plan(p, _below(batch, p, sigma[p]), flat(entry[p])))
     values = both(lambda o: batch.respond(o, plans[1 - o]).roots.reshape(entry[o].shape))
     trunk = first_streets(plain, count)
