@@ -24,6 +24,7 @@ from typing import Any
 import pyspiel
 
 import subgame as sg
+from compile_times import seconds
 from subgame.games.base import Game
 from subgame.interop.openspiel import EQUIVALENT, load
 from subgame.papers.report import commit, machine
@@ -44,12 +45,6 @@ def by_states(name: str) -> Game:
     game = sg.games.load(name)
     game.arrays = lambda: None  # type: ignore[method-assign]
     return game
-
-
-def seconds(what: Callable[[], object]) -> float:
-    began = time.process_time()
-    what()
-    return time.process_time() - began
 
 
 def sizes(tree: PublicTree) -> dict[str, int]:

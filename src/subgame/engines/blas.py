@@ -1,8 +1,7 @@
 """One thread for NumPy's matrix products.
 
 OpenBLAS shares a product among all cores and waits for the slowest. Where another program keeps a
-core busy, a product then takes many times as long. Work that has a deadline is done by one
-thread.
+core busy, all wait for the share of that core. Work that has a deadline is done by one thread.
 """
 
 from __future__ import annotations
