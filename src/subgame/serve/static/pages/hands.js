@@ -3,20 +3,17 @@ import { html, api, route, number, percent, whole, Field, Problem, Wait } from "
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { Cards } from "../lib/cards.js";
-import { Grades } from "./play.js";
+import { Grades, HandList, wrong } from "./play.js";
 
 const CHUNK = 10;
-const wrong = (hand) => hand.grades.some((row) => row.lost !== null && !row.right);
 const SHOWN = {
   all: ["all", () => true],
   graded: ["graded", (hand) => hand.lost !== null],
-  wrong: ["with mistakes", wrong],
-  flop: ["mistakes on the flop", (hand) => on(hand, "flop")],
-  turn: ["mistakes on the turn", (hand) => on(hand, "turn")],
-  river: ["mistakes on the river", (hand) => on(hand, "river")],
+  wrong: ["with mistakes", (hand) => wrong(hand)],
+  flop: ["mistakes on the flop", (hand) => wrong(hand, "flop")],
+  turn: ["mistakes on the turn", (hand) => wrong(hand, "turn")],
+  river: ["mistakes on the river", (hand) => wrong(hand, "river")],
 };
-const on = (hand, street) =>
-  hand.grades.some((row) => row.street === street && row.lost !== null && !row.right);
 
 const counted = (n, what) => `${whole(n)} ${what}${n === 1 ? "" : "s"}`;
 
@@ -109,8 +106,7 @@ export function Hands() {
 
 // The list of hands with filters, and the score of all of them.
 function List({ told, busy, done, onPlayer }) {
-  const shown = useSignal("all"),
-    chosen = useSignal(null);
+  const shown = useSignal("all");
   const rows = told.hands.filter(SHOWN[shown.value][1]);
   return html`<section class="box past" aria-live="polite">
     <div class="range-head">
@@ -142,28 +138,12 @@ function List({ told, busy, done, onPlayer }) {
     </div>
     <${Score} hands=${told.hands} />
     ${busy ? html`<${Wait}>Grading: ${whole(done)} of ${whole(told.hands.length)}<//>` : null}
-    <ul class="past-hands">
-      ${rows.map(
-        (hand) =>
-          html`<li key=${hand.number}>
-            <button
-              type="button"
-              class="ghost"
-              aria-expanded=${chosen.value === hand.number}
-              onClick=${() => {
-                chosen.value = chosen.value === hand.number ? null : hand.number;
-              }}
-            >
-              ${whole(hand.number)} <${Cards} text=${hand.held} small />${" "}
-              ${hand.board ? html`<span class="soft">on</span>${" "}<${Cards} text=${hand.board} small />` : null}${" "}
-              <span class="num ${hand.lost === null ? "soft" : wrong(hand) ? "bad" : "good"}"
-                >${hand.lost === null ? "not graded" : `lost ${number(hand.lost_blinds, 2)} bb`}</span
-              >
-            </button>
-            ${chosen.value === hand.number ? (hand.grades.length ? html`<${Grades} rows=${hand.grades} job=${hand.solution} label=${`Grades of hand ${hand.number}`} />` : html`<p class="hint">${hand.why}</p>`) : null}
-          </li>`,
-      )}
-    </ul>
+    <${HandList}
+      rows=${rows}
+      about=${(hand) => (hand.board ? html`<span class="soft">on</span>${" "}<${Cards} text=${hand.board} small />` : null)}
+      lost=${(hand) => `${number(hand.lost_blinds, 2)} bb`}
+      grades=${(hand) => (hand.grades.length ? html`<${Grades} rows=${hand.grades} job=${hand.solution} label=${`Grades of hand ${hand.number}`} />` : html`<p class="hint">${hand.why}</p>`)}
+    />
     ${rows.length ? null : html`<p class="soft">No hand of that kind.</p>`}
   </section>`;
 }

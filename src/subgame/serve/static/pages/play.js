@@ -541,11 +541,41 @@ export const Grades = ({ rows, job, label }) =>
     </table>
   </div>`;
 
+// Whether a hand has a mistake, on a street or anywhere.
+export const wrong = (hand, street = null) =>
+  hand.grades.some(
+    (row) => row.lost !== null && !row.right && (street === null || row.street === street),
+  );
+
+// A list of hands with what each lost; one of them is shown with its grades.
+export function HandList({ rows, about, lost, grades }) {
+  const chosen = useSignal(null);
+  return html`<ul class="past-hands">
+    ${rows.map(
+      (hand) =>
+        html`<li key=${hand.number}>
+          <button
+            type="button"
+            class="ghost"
+            aria-expanded=${chosen.value === hand.number}
+            onClick=${() => {
+              chosen.value = chosen.value === hand.number ? null : hand.number;
+            }}
+          >
+            ${whole(hand.number)} <${Cards} text=${hand.held} small />${" "}${about(hand)}${" "}
+            <span class="num ${hand.lost === null ? "soft" : wrong(hand) ? "bad" : "good"}"
+              >${hand.lost === null ? "not graded" : `lost ${lost(hand)}`}</span
+            >
+          </button>
+          ${chosen.value === hand.number ? grades(hand) : null}
+        </li>`,
+    )}
+  </ul>`;
+}
+
 // The hands that were played, all or those with mistakes; one of them is shown with its grades.
 function Past({ hands, job }) {
-  const shown = useSignal("all"),
-    chosen = useSignal(null);
-  const wrong = (hand) => hand.grades.some((row) => row.lost !== null && !row.right);
+  const shown = useSignal("all");
   const rows = hands.filter((hand) => shown.value === "all" || wrong(hand)).reverse();
   return html`<section class="box past">
     <div class="range-head">
@@ -565,29 +595,12 @@ function Past({ hands, job }) {
         </select></label
       >
     </div>
-    <ul class="past-hands">
-      ${rows.map(
-        (hand) =>
-          html`<li key=${hand.number}>
-            <button
-              type="button"
-              class="ghost"
-              aria-expanded=${chosen.value === hand.number}
-              onClick=${() => {
-                chosen.value = chosen.value === hand.number ? null : hand.number;
-              }}
-            >
-              ${whole(hand.number)} <${Cards} text=${hand.held} small />${" "}
-              ${["OOP", "IP"][hand.seat]}${" "}
-              <span class="num">${hand.won > 0 ? "+" : ""}${number(hand.won, 0)}</span>${" "}
-              <span class="num ${wrong(hand) ? "bad" : "good"}"
-                >${hand.lost === null ? "not graded" : `lost ${number(hand.lost, 2)}`}</span
-              >
-            </button>
-            ${chosen.value === hand.number ? html`<${Grades} rows=${hand.grades} job=${job} label=${`Grades of hand ${hand.number}`} />` : null}
-          </li>`,
-      )}
-    </ul>
+    <${HandList}
+      rows=${rows}
+      about=${(hand) => html`${["OOP", "IP"][hand.seat]}${" "}<span class="num">${hand.won > 0 ? "+" : ""}${number(hand.won, 0)}</span>`}
+      lost=${(hand) => number(hand.lost, 2)}
+      grades=${(hand) => html`<${Grades} rows=${hand.grades} job=${job} label=${`Grades of hand ${hand.number}`} />`}
+    />
     ${rows.length ? null : html`<p class="soft">No hand with a mistake.</p>`}
   </section>`;
 }
