@@ -24,7 +24,7 @@ from subgame.errors import SubgameError
 from subgame.interop import openspiel
 from subgame.papers.report import Found, Progress, marks, panel, row
 from subgame.refine.sequence.knowledge import apart
-from subgame.refine.verbs.in_turn import refine_in_turn
+from subgame.refine.verbs.refine import refine_in_turn
 from subgame.tree.public_tree import PublicTree
 
 SPOTS = (
