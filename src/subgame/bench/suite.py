@@ -29,7 +29,7 @@ import subgame as sg
 from subgame.bench.suite_tasks import TASKS, VERSION, Task, blueprint_of, tree_of
 from subgame.errors import SubgameError, did_you_mean
 from subgame.refine.gadgets import Gadget, technique
-from subgame.refine.verbs.in_turn import refine_in_turn
+from subgame.refine.verbs.refine import refine_in_turn
 from subgame.solve.evaluate import best_response_strategy, expected_value
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeTree

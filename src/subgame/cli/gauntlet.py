@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,19 +21,33 @@ if TYPE_CHECKING:
     from subgame.play.gauntlet import Contest
 
 
-@grouped
-def gauntlet_command(
-    *,
-    agent: AgentArgument,
-    game: GameOption = "hunl",
+@dataclass(frozen=True)
+class Opponents:
+    """Whom the agent meets, and how often."""
+
     against: str = opt(
         "",
         "NAMES",
         "Only these opponents, separated by commas: blueprint, single, lbr:SETTING, sizes:FACTOR, "
         "shove, min-bet, sixth, overbet, call, limp, or any agent of a match.",
         "all but the last",
-    ),
-    scale: float = opt(1.0, "X", "Play X times as many deals as usual."),
+    )
+    scale: float = opt(1.0, "X", "Play X times as many deals as usual.")
+
+    def deals(self) -> dict[str, int]:
+        """How many deals are played against each of them."""
+        from subgame.play.gauntlet import check_opponents, scaled
+
+        names = [name.strip() for name in self.against.split(",") if name.strip()]
+        return scaled(check_opponents(names), self.scale)
+
+
+@grouped
+def gauntlet_command(
+    *,
+    agent: AgentArgument,
+    game: GameOption = "hunl",
+    opponents: Opponents,
     logs: Path | None = opt(
         None, "FOLDER", "Keep a log of each opponent in FOLDER, and go on from those that exist."
     ),
@@ -55,10 +70,9 @@ def gauntlet_command(
     """
     check_writable("--out", out)
     rules = load_game(game)
-    from subgame.play.gauntlet import check_opponents, gauntlet, scaled
+    from subgame.play.gauntlet import gauntlet
 
-    names = [name.strip() for name in against.split(",") if name.strip()]
-    deals = scaled(check_opponents(names), scale)
+    deals = opponents.deals()
     with Meter(str(rules)) as meter:
 
         def progress(name: str, done: int, hands: int) -> None:
@@ -73,16 +87,15 @@ def gauntlet_command(
             options=agent_options.options(),
             progress=progress,
         )
-    report = _found(
-        agent, contests, agent_options, seed, f"--against {','.join(deals)} --scale {scale:g}"
-    )
+    asked = f"--against {','.join(deals)} --scale {opponents.scale:g}"
+    report = _report(agent, contests, agent_options, seed, asked)
     failed = save_files((out, lambda path: path.write_text(_text(report), encoding="utf-8")))
     emit(report) if json else _show(agent, contests)
     if failed is not None:
         raise failed
 
 
-def _found(
+def _report(
     agent: str, contests: list[Contest], options: Agents, seed: int, asked: str
 ) -> dict[str, Any]:
     from subgame.papers.report import commit, machine
