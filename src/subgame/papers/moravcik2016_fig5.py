@@ -46,9 +46,9 @@ from subgame.games.holdem.game import BOARD_CARDS, HoldemState
 from subgame.memory import most_processes
 from subgame.papers.burch2014_fig4 import stopping
 from subgame.papers.report import Found, Progress, Record, marks, panel, row
-from subgame.refine.behind import Technique, left, solve_gadget
+from subgame.refine.behind import Technique, solve_gadget
 from subgame.refine.gadgets import Gadget, GadgetInputs, Maxmargin, Resolve, Unsafe
-from subgame.refine.payoffs import reliable
+from subgame.refine.payoffs import left, reliable
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.ranges.subgames import RangeSubgame
 from subgame.solve.schedule import parse
