@@ -39,7 +39,7 @@ def acpc_command(
         "hands that were folded, so AIVAT needs the dealer's log: subgame histories estimates it.",
     ),
     log: Path | None = opt(
-        None, "FILE", "Write every hand that ends to FILE. Hands that FILE has are counted."
+        None, "FILE", "Write every finished hand to FILE. Hands that are already in FILE count too."
     ),
     agent_options: Agents,
     seed: SeedOption = 0,

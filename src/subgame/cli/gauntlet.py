@@ -34,16 +34,16 @@ def gauntlet_command(
     ),
     scale: float = opt(1.0, "X", "Play X times as many deals as usual."),
     logs: Path | None = opt(
-        None, "FOLDER", "Keep a log of each opponent in FOLDER, and go on from those that exist."
+        None, "FOLDER", "Keep a log for each opponent in FOLDER, and continue from logs that exist."
     ),
     out: Path | None = opt(None, "FILE", "Write the result as FILE.json."),
     agent_options: Agents,
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
-    """Let an agent play many opponents: what it wins from each.
+    """Let an agent play many opponents, and show what it wins from each.
 
-    Numbers of deals are fixed beforehand: 2,000 against the blueprint and single-valued search,
+    The number of deals is fixed beforehand: 2,000 against the blueprint and single-valued search,
     1,000 against each other opponent, times --scale. Each deal is played twice, with the seats
     exchanged. Results are by AIVAT, from the agent's own strategy, with 95 % intervals.
 

@@ -23,7 +23,7 @@ def gtowizard_command(
     hands: HandsOption = 100,
     url: str = opt("https://researcher.gtowizard.com", "URL", "Where the benchmark is."),
     log: Path | None = opt(
-        None, "FILE", "Write every hand to FILE. A run whose FILE exists goes on from there."
+        None, "FILE", "Write every hand to FILE. If FILE exists, the run continues from it."
     ),
     agent_options: Agents,
     seed: SeedOption = 0,
