@@ -187,6 +187,8 @@ def endgame_command(
     subgame endgame --board QsJh2h8d3c --pot 6.5 --stack 97 --rake 5% --rake-cap 3
     --bets 'oop: 33% / raise 3r; ip: 75% 150% / raise a'
 
+    subgame endgame --deck short --board QsJh9h8d6c --pot 100 --stack 1000
+
     subgame endgame --import texassolver.txt --target 0.3%
 
     subgame endgame --board QsJh2h8d3c --pot 100 --stack 1000 --tremble 0.1% --ghosts
@@ -216,9 +218,7 @@ def endgame_command(
         check_spot(file)
         shown = saved(file, solving, looking, keeping)
     else:
-        from subgame.games.holdem.cards import DECK
-
-        looking.check_hand(DECK)
+        looking.check_hand(spot.cards)
         how = solving.with_trembles()
         shown = solve_spot(spot.game(file), spot.locks(), how, looking, keeping)
     shown.write(looking, keeping, Line.of(context))

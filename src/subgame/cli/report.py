@@ -163,7 +163,7 @@ def _flops(spot: Spot, how: Reporting) -> None:
     if spot.lock is not None:
         raise SubgameError("--lock holds in one spot, so it cannot be given for a report of flops.")
     spot = spot.filled()
-    chosen = flops(how.flops)
+    chosen = flops(how.flops, spot.cards)
     game = partial(_game, spot)
     first = game(chosen[0].name)
     pot = float(first.start().pot)

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from subgame.engines.devices import check_storage
 from subgame.engines.factory import engine
 from subgame.errors import DAMAGED, SubgameError, brief, unreadable
-from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.cards import DECK, Deck
 from subgame.games.holdem.chips import number
 from subgame.games.holdem.equity import possible
 from subgame.games.holdem.game import Holdem
@@ -321,6 +321,7 @@ def notes(game: Holdem) -> dict[str, str]:
         "last": rules.last,
         "ranks": game.deck.ranks,
         "suits": game.deck.suits,
+        "ranking": game.deck.ranking,
         "dead": game.deck.name(game.dead),
         "rake": repr(rules.rake),
         "rake_cap": repr(rules.rake_cap),
@@ -442,7 +443,7 @@ def stored_values(path: str | Path, tree: RangeTree) -> dict[str, Any] | None:
 
 def _game(path: str | Path, said: Mapping[str, str]) -> Holdem:
     try:
-        deck = Deck(said["ranks"], said["suits"])
+        deck = Deck(said["ranks"], said["suits"], said.get("ranking", DECK.ranking))
         return SpotForm(
             said["board"],
             said["pot"],

@@ -211,6 +211,7 @@ class Holdem(Frozen, Game):
             "bets": str(self.bets),
             "ranks": deck and deck.ranks,
             "suits": deck and deck.suits,
+            "ranking": deck and (None if deck.ranking == DECK.ranking else deck.ranking),
             "oop": oop,
             "ip": ip,
             "rake": f"{100 * rules.rake:g}%" if rules.raked else None,
