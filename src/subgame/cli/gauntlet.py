@@ -51,7 +51,7 @@ def gauntlet_command(
     game: GameOption = "hunl",
     opponents: Opponents,
     logs: Path | None = opt(
-        None, "FOLDER", "Keep a log of each opponent in FOLDER, and go on from those that exist."
+        None, "FOLDER", "Keep a log for each opponent in FOLDER, and continue from logs that exist."
     ),
     jobs: int = opt(1, "N", "Number of processes, each on a core of its own; 0 for all cores."),
     limit: float | None = opt(
@@ -62,9 +62,9 @@ def gauntlet_command(
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
-    """Let an agent play many opponents: what it wins from each.
+    """Let an agent play many opponents, and show what it wins from each.
 
-    Numbers of deals are fixed beforehand: 2,000 against the blueprint and single-valued search,
+    The number of deals is fixed beforehand: 2,000 against the blueprint and single-valued search,
     1,000 against each other opponent, times --scale. Each deal is played twice, with the seats
     exchanged. Results are by AIVAT, from the agent's own strategy, with 95 % intervals.
     Opponents are played in turn, so that a gauntlet that was stopped has the same share of each.
