@@ -7,9 +7,9 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from holdem_games import GAMES
 
 import subgame as sg
+from holdem_games import GAMES
 from subgame.engines.contract import Mode
 from subgame.engines.factory import engine
 from subgame.engines.pairs import PairEngine
