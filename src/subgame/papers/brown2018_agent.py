@@ -31,7 +31,7 @@ from subgame.errors import ArgumentError
 from subgame.games import load
 from subgame.games.holdem.game import Holdem
 from subgame.memory import most_processes
-from subgame.papers.report import Found, Progress, commit, marks, panel, row
+from subgame.papers.report import Found, Progress, Record, commit, marks, panel, row
 from subgame.play.agent import Agent
 from subgame.play.blueprint_agent import BlueprintAgent, loaded
 from subgame.play.blueprint_values import BlueprintValues
@@ -103,7 +103,7 @@ def made(game: Holdem, iterations: int) -> Callable[[str], Agent]:
             assert isinstance(result, HoldemAgent)
             result.threshold = 1.0 if name == "purified" else float(name)
         else:
-            options: dict[str, dict[str, Any]] = {
+            options: dict[str, Record] = {
                 "nested": {},
                 "unsafe": {"technique": "unsafe"},
                 "cfr+": {},
@@ -244,7 +244,7 @@ def _found(
 
 
 def _reported(
-    contests: Sequence[Contest], pairs: dict[str, dict[int, Pair]], settings: dict[str, Any]
+    contests: Sequence[Contest], pairs: dict[str, dict[int, Pair]], settings: Record
 ) -> Found:
     rows, data, shown = [], {}, []
     contests = [contest for contest in contests if pairs[contest.name]]
