@@ -50,6 +50,7 @@ from subgame.spots.decisions import class_names, class_of
 from subgame.spots.lines import Walk
 from subgame.spots.pushfold import push_fold
 from subgame.tree.compile import compile
+from subgame.tree.ranges.tree import Merge
 from subgame.tree.strategy import Strategy
 
 MENUS = {
@@ -185,7 +186,7 @@ def solved(game: Holdem, reached: ReachedRanges, wanted: Wanted) -> Solution:
     """The rest of the game from a street on."""
     one, two = (Range(reach / reach.max(), game.deck) for reach in reached.reach)
     spot = replace(game, board=reached.board, first=reached.betting, ranges=(one, two))
-    merge = True if wanted.device == "cpu" else "boards"
+    merge: Merge = True if wanted.device == "cpu" else "boards"
     run, limits = begin(
         compile(spot, memory_limit=None, merge=merge),
         "hs-dcfr",
