@@ -20,7 +20,7 @@ import pytest
 from serving import RIVER, put, serving, wait
 
 import subgame as sg
-from subgame.serve import jobs, worker
+from subgame.serve import jobs, progress, worker
 from subgame.serve.settings import Settings
 from subgame.serve.spots import Spot
 from subgame.serve.store import Store
@@ -98,6 +98,7 @@ def test_what_was_solved_so_far_can_be_looked_at(
             shown.append((told["exploitability"], sg.exploitability(strategy.tree, strategy).mean))
 
     monkeypatch.setattr(worker, "tell", tell)
+    monkeypatch.setattr(progress, "tell", tell)
     monkeypatch.setattr(worker, "limit_memory", lambda most: None)
     monkeypatch.setattr(worker, "SOONEST", 0.0)
     worker.run(tmp_path, job)
@@ -231,7 +232,7 @@ FLOP = RIVER | {
 def test_a_report_over_flops_goes_on_where_it_was_interrupted(
     tmp_path: Path, inside: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tell = worker.tell
+    tell = progress.tell
 
     def interrupted(**said: Any) -> None:
         tell(**said)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 import math
-import os
 import signal
 import sys
 import time
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from subgame.errors import SubgameError
+from subgame.serve.progress import Reporter, Told, tell
 
 if TYPE_CHECKING:
     from subgame.games.base import Game
@@ -80,48 +80,6 @@ Report = dict[str, object]
 """What ``result.json`` contains."""
 
 
-def tell(**message: object) -> None:
-    """Report to the server; if it is gone, have the solve stop and keep what it found."""
-    try:
-        print(json.dumps(message), flush=True)
-    except (BrokenPipeError, ValueError):
-        with suppress(OSError, ValueError):
-            sys.stdout = open(os.devnull, "w")  # noqa: SIM115, it lasts as long as the process
-        os.kill(os.getpid(), signal.SIGINT)
-
-
-class _Told(logging.Handler):
-    """Passes on what the library logs, such as that kernels are being compiled."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        tell(phase=record.getMessage())
-
-
-class Reporter:
-    """Reports iterations, the time that is left and new points of the exploitability curve.
-
-    `usual` is how many iterations a solve usually takes, for the time that is left before
-    exploitability was measured twice.
-    """
-
-    def __init__(self, scale: float = 1.0, usual: float = math.nan) -> None:
-        self.scale, self.usual, self.last, self.points = scale, usual, math.nan, 0
-
-    def __call__(self, step: Step) -> None:
-        new = step.exploitability != self.last and not math.isnan(step.exploitability)
-        self.last, self.points = step.exploitability, self.points + new
-        point = [step.iteration, step.seconds, step.exploitability * self.scale]
-        left = step.left
-        if self.points < 2 and step.iteration < self.usual:
-            pace = step.seconds / max(step.iteration, 1)
-            left = min((self.usual - step.iteration) * pace, math.inf if left != left else left)
-        tell(
-            step=[step.iteration, step.seconds, step.share],
-            left=None if math.isnan(left) else left,
-            **({"point": point} if new else {}),
-        )
-
-
 class Early(Reporter):
     """Reports the same, and saves what was solved so far: it can be looked at meanwhile."""
 
@@ -172,7 +130,7 @@ def run(data: Path, job: str) -> None:
     folder = data / "jobs" / job
     task: Task = json.loads((folder / TASK).read_text())
     limit_memory(parse_bytes(task["memory_limit"]))
-    logger, handler = logging.getLogger("subgame"), _Told()
+    logger, handler = logging.getLogger("subgame"), Told()
     logger.addHandler(handler)
     # The worker of a server that was killed may still be writing its checkpoint.
     with OnlyWriter.waiting(folder / TASK, lambda error: tell(phase=f"Waiting: {error}")):
