@@ -7,9 +7,9 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from holdem_games import GAMES
 
 import subgame as sg
+from holdem_games import GAMES
 from subgame.engines.contract import Mode
 from subgame.engines.factory import engine
 from subgame.engines.pairs import PairEngine
@@ -41,13 +41,13 @@ def weight(deck: Deck, folded: list[Range], taken: set[int]) -> float:
 
 @pytest.mark.parametrize("players", [1, 2, 3, 4])
 def test_weights_by_enumeration(players: int) -> None:
-    deck, rng = Deck("JQKA", "chs") if players > 2 else DECK, np.random.default_rng(players)
+    deck, rng = Deck("JQKA", "chs") if players > 3 else DECK, np.random.default_rng(players)
     folded = [Range(rng.random(deck.num_hands).round(1), deck) for _ in range(players)]
     gone = (0, 5, 7)
     bunching = Bunching(deck, gone, folded)
     rest = [card for card in range(deck.size) if card not in gone]
     for m in (1, 2, 4):
-        for cards in list(itertools.combinations(rest, m))[:: 1 if players < 3 else 29]:
+        for cards in list(itertools.combinations(rest, m))[:: (1, 1, 7, 97, 29)[players]]:
             expected = weight(deck, folded, {*gone, *cards})
             assert bunching.of((0, *cards)) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
@@ -101,7 +101,10 @@ def test_deals_by_enumeration(count: int) -> None:
     folded = FOLDED[:count]
     game = sg.holdem.endgame(*TURN, deck=DECK, folded=folded)
     one, two = game.weights()
-    ranges, expected = [Range.parse(text, DECK) for text in folded], defaultdict[object, float](float)
+    ranges, expected = (
+        [Range.parse(text, DECK) for text in folded],
+        defaultdict[object, float](float),
+    )
     for a, b in itertools.product(np.flatnonzero(one).tolist(), np.flatnonzero(two).tolist()):
         cards = {*DECK.hands[a].tolist(), *DECK.hands[b].tolist(), *game.board}
         if len(cards) < 8:
@@ -120,7 +123,7 @@ def test_deals_by_enumeration(count: int) -> None:
 def spots() -> list[Holdem]:
     return [
         sg.holdem.endgame(*RIVER, deck=DECK, folded=FOLDED[:1]),
-        sg.holdem.endgame(*RIVER, deck=DECK, folded=FOLDED[:3]),
+        sg.holdem.endgame(*RIVER, deck=DECK, folded=FOLDED[:3]),  # 15 cards: all are held
         sg.holdem.endgame(*TURN, deck=DECK, folded=FOLDED[:2], dead="Jc"),
     ]
 
@@ -161,8 +164,8 @@ def test_values_of_decisions_add_up() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(FieldError, match="at most three on the river"):
-        sg.holdem.endgame("QsJh2h8d", 10, 20, folded=["*"] * 3)
+    with pytest.raises(FieldError, match="at most four on the river"):
+        sg.holdem.endgame("QsJh2h8d", 10, 20, folded=["*"] * 4)
     with pytest.raises(FieldError, match="At most 4"):
         sg.holdem.endgame("QsJh2h8d", 10, 20, folded=["*"] * 5)
     game = sg.holdem.endgame(*RIVER, deck=DECK, folded=FOLDED[0])

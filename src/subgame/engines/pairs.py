@@ -1,9 +1,9 @@
 """`PairEngine`: hold'em trees whose pairs of hands have weights of their own, in NumPy.
 
-Without folded players the weight of two hands is 1, or 0 if they share a card, and a terminal takes
-one sum over the hands (`engines.numba.range_terminals`). With folded players it is a matrix for each
-board (`subgame.games.holdem.bunching`), and a terminal is a product with it. So this engine is exact
-as well, but slower and larger by about the number of hands. It takes schedules without prediction.
+Without folded players the weight of two hands is 1, or 0 if they share a card, and a terminal is a
+sum over the hands (`engines.numba.range_terminals`). With folded players it is a matrix for each
+board (`subgame.games.holdem.bunching`), and a terminal is a product with it. So this engine is
+exact as well, but slower and larger. It takes schedules without prediction.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.base import EngineBase
+from subgame.engines.blas import one_blas_thread
 from subgame.engines.contract import Both, Floats, Mode, Numbers, Pair, Regrets, Response
 from subgame.engines.rounding import RESOLUTION
 from subgame.errors import SubgameError
@@ -164,8 +165,9 @@ class PairEngine(EngineBase):
                 met[k] += sign * end.pays[p] * theirs[end.rows[1 - p]]
             sides = zip(street.hands[p], street.hands[1 - p], matrices, strict=True)
             met = met.astype(kind, copy=False)
-            for mine, yours, matrix in sides:
-                out[kept, mine] += met[:, yours] @ (matrix if p else matrix.T)
+            with one_blas_thread():
+                for mine, yours, matrix in sides:
+                    out[kept, mine] += met[:, yours] @ (matrix if p else matrix.T)
         return out
 
     def _values(
