@@ -25,6 +25,7 @@ def suite_command(
     ),
     task: list[str] = opt([], "NAME", "Run this task. Repeatable.", "all"),
     add: bool = opt(False, None, "Compare the techniques that are named with all others."),
+    gpu: bool = opt(False, None, "Run the tasks for a GPU instead of those for the CPU."),
     tasks: bool = opt(False, None, "List the tasks and do nothing else."),
     out: Path | None = opt(None, "FILE", "Write the results as JSON, task by task."),
     resume: bool = opt(
@@ -48,6 +49,8 @@ def suite_command(
     subgame suite --technique my_module:MyGadget --add --task leduc-10
 
     subgame suite --plot suite.png --json
+
+    subgame suite --gpu --out suite-gpu.json
     """
     check_writable("--out", out)
     check_writable("--plot", plot)
@@ -57,7 +60,7 @@ def suite_command(
     from subgame.bench import suite, suite_tasks
     from subgame.papers.report import commit, machine
 
-    chosen = suite.named(task)
+    chosen = suite.named(task, gpu=gpu)
     if tasks:
         emit({"version": suite_tasks.VERSION, "tasks": [vars(task) for task in chosen]})
         return
