@@ -39,7 +39,9 @@ def abstract_command(
     buckets: list[str] = argument(
         "STREET=COUNT", "Such as flop=200, once per street.", show_default=True
     ),
-    features: str = opt("strength-ochs", "NAME", "What hands are clustered by."),
+    features: str = opt(
+        "strength-ochs", "NAME", "How hands are described before they are clustered."
+    ),
     iterations: int = opt(
         0, "N", "Solve the game in the buckets for N iterations; 0 does not solve it."
     ),

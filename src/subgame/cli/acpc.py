@@ -26,7 +26,7 @@ class Kept(Recorded):
     """The same at a dealer who decides how many hands there are."""
 
     log: Path | None = opt(
-        None, "FILE", "Write every hand that ends to FILE. Hands that FILE has are counted."
+        None, "FILE", "Write every finished hand to FILE. Hands that are already in FILE count too."
     )
 
 

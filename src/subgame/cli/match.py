@@ -68,11 +68,14 @@ class Agents:
         "for hunl the one in the package, otherwise solved and kept in the cache",
     )
     seconds: float = opt(5.0, "S", "Time for each decision of an agent that solves while it plays.")
-    iterations: int = opt(500, "N", "The most iterations of one solve of such an agent.")
+    iterations: int = opt(
+        500, "N", "The most iterations of each solve of an agent that solves while it plays."
+    )
     threshold: float = opt(
         0.0,
         "P",
-        "Such an agent takes no action below probability P; with 1 only the most probable.",
+        "An agent that solves while it plays takes no action with a probability below P; with 1 it "
+        "takes only the most probable action.",
     )
     values: str = opt(
         VALUES[0],
@@ -122,8 +125,8 @@ class Workers:
     jobs: int = opt(
         1,
         "N",
-        "Number of processes; 0 for one per core. No more are started than there are cores, and "
-        "than fit into memory.",
+        "Number of processes; 0 for one per core. If there are fewer cores, or memory for fewer "
+        "processes, fewer are started.",
     )
     dask: str | None = opt(None, "ADDRESS", "Play on the Dask cluster of this scheduler instead.")
 

@@ -56,7 +56,7 @@ FORMS: dict[str, Gadget] = {
 
 def run(quick: bool, seed: int, tell: Progress) -> Found:
     """Full: the two published endgames; quick: a made-up river with fewer bets."""
-    spots = {"river (made up)": (_made_up(), 100)} if quick else _published()
+    spots = {"river (made up)": (_made_up(), 100)} if quick else published()
     # A second thread does not help on a tree as small as the quick one.
     weak, threads = (10, 1) if quick else (BLUEPRINT, None)
     measured = []
@@ -75,7 +75,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     )
 
 
-def _published() -> dict[str, tuple[Holdem, int]]:
+def published() -> dict[str, tuple[Holdem, int]]:
     """The endgames from their files."""
     chosen = os.environ.get(VARIABLE)
     folders = [Path(chosen)] if chosen else [Path(folder) for folder in FOLDERS]

@@ -44,15 +44,15 @@ from subgame.errors import ArgumentError
 from subgame.games.base import CHANCE
 from subgame.games.holdem.game import BOARD_CARDS, HoldemState
 from subgame.memory import most_processes
-from subgame.papers.burch2014_fig4 import stopping
 from subgame.papers.report import Found, Progress, Record, marks, panel, row
-from subgame.refine.behind import Technique, left, solve_gadget
+from subgame.refine.behind import Technique, solve_gadget
 from subgame.refine.gadgets import Gadget, GadgetInputs, Maxmargin, Resolve, Unsafe
-from subgame.refine.payoffs import reliable
+from subgame.refine.payoffs import left, reliable
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.ranges.subgames import RangeSubgame
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits
+from subgame.solve.workers import stopping
 from subgame.tree.log import Kind, Log
 
 Floats = NDArray[np.float64]

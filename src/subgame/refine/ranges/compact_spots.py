@@ -179,6 +179,10 @@ def check_compact(game: Holdem, locks: Sequence[object]) -> None:
         raise SubgameError(
             "This spot has no betting on a later street that could be left out; save it whole."
         )
+    if game.folded:
+        raise SubgameError(
+            "A spot with folded ranges cannot be saved without its last street; save it whole."
+        )
     if locks:
         raise SubgameError(
             "A spot with locks cannot be saved without its last street, where the locks would be "

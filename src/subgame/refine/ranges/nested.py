@@ -20,9 +20,9 @@ from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.holdem.rules import Betting
 from subgame.refine.answers import Answer, Method
-from subgame.refine.behind import GadgetRun, Technique, left, solve_behind
+from subgame.refine.behind import GadgetRun, Technique, solve_behind
 from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.payoffs import received_gift, reliable
+from subgame.refine.payoffs import left, received_gift, reliable
 from subgame.refine.ranges.gifts import carried_gifts, rows
 from subgame.refine.ranges.layout import flat, transfer
 from subgame.solve.schedule import Schedule
