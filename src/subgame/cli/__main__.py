@@ -1,7 +1,5 @@
 """``python -m subgame.cli``."""
 
-import sys
+from subgame.cli import run
 
-from subgame.cli import main
-
-sys.exit(main())
+run()
