@@ -1,5 +1,0 @@
-"""``python -m subgame.cli``."""
-
-from subgame.cli import run
-
-run()
