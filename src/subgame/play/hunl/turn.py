@@ -20,7 +20,7 @@ from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.spots import endgame
-from subgame.play.hunl.plans import Request, with_bet
+from subgame.play.hunl.plans import FORGET, Request, with_bet
 from subgame.play.searching import actions_of
 from subgame.refine.gadgets import Unsafe, technique
 from subgame.refine.live import MINIMUM, PASSED, Book, Clock, Live, Search
@@ -44,8 +44,6 @@ ENOUGH = 64
 """Iterations that must fit into the time for more sizes than the fewest."""
 ROOTS = 4
 """Turn subgames that are kept."""
-FORGET = 0.9
-"""How fast the longest of solves is forgotten."""
 ROOT = Unsafe()
 """The gadget of the first subgame that is solved, with both players' ranges."""
 
