@@ -3,7 +3,8 @@
     PYTHONPATH=src python3 benchmarks/without_rivers.py --out docs/results
 
 It writes ``without-rivers.json``. The spots are the turn Qs Jh 2h 8d with the ranges of the preset
-"single-raised", and the preset "three-bet" on the flop Qs Jh 2h.
+"single-raised", and the preset "three-bet" on the flop Qs Jh 2h. A small spot is solved first, so
+that no time includes compiling.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from typing import Any
 import numpy as np
 
 from presets import SCHEDULE, presets, spot_of
-from subgame import exploitability
+from subgame import compile, exploitability, solve
+from subgame.games.holdem.spots import endgame
 from subgame.refine.ranges.compact_spots import CompactEndgame, open_spot, save_compact
 from subgame.serve.spots import compiled
 from subgame.solve.solver import begin, complete
@@ -40,6 +42,19 @@ def spent(work: Callable[[], Any]) -> tuple[Any, float]:
     """The result of some work, and the CPU seconds that it took."""
     began = time.process_time()
     return work(), round(time.process_time() - began, 3)
+
+
+def warm_up() -> None:
+    """Use every kernel once."""
+    game = endgame("QsJh2h", 100, 200, ("AA,KQs,76s", "QJ,99,A5s"), "all: 1x / cap 2")
+    solved = Endgame.of(solve(compile(game), SCHEDULE, iterations=2).strategy)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "spot.safetensors"
+        save_compact(solved, file)
+        small = open_spot(file)
+        assert isinstance(small, CompactEndgame)
+        small.decision("c c / 8d c c / 3c")
+        exploitability(small.tree, replace(small, iterations=2).whole())
 
 
 def spots() -> dict[str, tuple[Any, float]]:
@@ -59,7 +74,8 @@ def measured(name: str, folder: Path) -> dict[str, Any]:
         kind: folder / f"{kind}.safetensors" for kind in ("state", "strategy", "half", "small")
     }
     run, limits = begin(tree, SCHEDULE, target=target)
-    result = complete(run, limits, keep=True)
+    result, solving = spent(lambda: complete(run, limits, keep=True))
+    print(f"{name}: {result.iterations} iterations, {solving} CPU s", flush=True)
     whole = replace(Endgame.of(result.strategy), exploitability=result.exploitability)
     whole.save(files["state"], run=run)
     whole.save(files["strategy"])
@@ -74,6 +90,7 @@ def measured(name: str, folder: Path) -> dict[str, Any]:
     report = {
         "nodes": tree.num_nodes,
         "iterations": result.iterations,
+        "CPU seconds to solve": solving,
         "bytes": {("without rivers" if kind == "small" else kind): n for kind, n in sizes.items()},
         "times smaller than": {
             kind: round(sizes[kind] / sizes["small"], 1) for kind in ("state", "strategy", "half")
@@ -82,6 +99,7 @@ def measured(name: str, folder: Path) -> dict[str, Any]:
         "CPU seconds to open the file": opening,
         **rivers(whole, small),
     }
+    print(json.dumps(report, indent=1), flush=True)
     again, solving = spent(small.whole)
     after = exploitability(small.tree, again).mean
     return report | {
@@ -94,12 +112,15 @@ def measured(name: str, folder: Path) -> dict[str, Any]:
 def rivers(whole: Endgame, small: CompactEndgame) -> dict[str, Any]:
     """Some rivers after checks, opened one by one."""
     game, draw = whole.tree.holdem, np.random.default_rng(0)
-    times, evs, values = list[float](), list[float](), list[float]()
+    times, waits = list[float](), list[float]()
+    evs, values = list[float](), list[float]()
     deck = [card for card in range(game.deck.size) if card not in game.board]
     while len(times) < RIVERS:
         cards = draw.permutation(deck)[: 5 - len(game.board)].tolist()
         line = "".join(f" c c / {game.deck.card_name(card)}" for card in cards)
+        began = time.monotonic()
         here, seconds = spent(partial(small.decision, line))
+        waits.append(time.monotonic() - began)
         pot = float(follow_line(game, line).betting.pot)
         one, two = whole.decision(line), here
         times.append(seconds)
@@ -110,6 +131,7 @@ def rivers(whole: Endgame, small: CompactEndgame) -> dict[str, Any]:
         "rivers opened": RIVERS,
         "CPU seconds to open a river, median": round(float(np.median(times)), 3),
         "CPU seconds to open a river, largest": round(max(times), 3),
+        "seconds to open a river, median": round(float(np.median(waits)), 3),
         "difference of a river's EV, % of its pot, mean": round(float(np.mean(evs)), 3),
         "difference of a river's EV, % of its pot, largest": round(max(evs), 3),
         "difference of a hand's EV, % of its pot, mean": round(float(np.mean(values)), 3),
@@ -126,7 +148,7 @@ def main() -> None:
         "command": "PYTHONPATH=src python3 benchmarks/without_rivers.py --out docs/results",
         "commit": commit.stdout.strip(),
         "date": datetime.now(UTC).date().isoformat(),
-        "machine": {"platform": platform.platform(), "cores": os.cpu_count()},
+        "machine": {"platform": platform.platform(), "cores": len(os.sched_getaffinity(0))},
         "load": os.getloadavg()[0],
         "seed": 0,
         "schedule": SCHEDULE,
@@ -135,6 +157,7 @@ def main() -> None:
     file = chosen.out / "without-rivers.json"
     if chosen.only and file.exists():
         told["spots"] = json.loads(file.read_text())["spots"]
+    warm_up()
     for name in [chosen.only] if chosen.only else spots():
         with tempfile.TemporaryDirectory() as folder:
             told["spots"][name] = measured(name, Path(folder))

@@ -13,7 +13,7 @@ import subgame as sg
 from subgame.bench import suite
 from subgame.bench.suite_tasks import TASKS, VERSION, Task
 from subgame.errors import SubgameError
-from subgame.refine.verbs.in_turn import refine_in_turn
+from subgame.refine.verbs.refine import refine_in_turn
 from subgame.solve.evaluate import expected_value
 
 cli = pytest.fixture(runner)
@@ -55,11 +55,17 @@ class Other:
 def test_tasks_are_named_once_and_have_fingerprints() -> None:
     names = [task.name for task in TASKS]
     assert len(set(names)) == len(names) >= 30
-    assert set(suite.fingerprints()) == set(names)
+    assert {task.name for task in TASKS if not task.gpu} <= set(suite.fingerprints()) <= set(names)
 
 
-@pytest.mark.parametrize("task", [t for t in TASKS if "2x3" not in t.name], ids=lambda t: t.name)
+LONG = ("dark-hex-2x3", "flop-buckets", "libratus-turn")
+QUICKER = [task for task in TASKS if not task.gpu and task.name not in LONG]
+
+
+@pytest.mark.parametrize("task", QUICKER, ids=lambda t: t.name)
 def test_tasks_are_those_of_the_version(task: Task) -> None:
+    if why := task.missing():
+        pytest.skip(why)
     suite.check(task)
 
 

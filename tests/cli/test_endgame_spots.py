@@ -31,6 +31,19 @@ def test_rake(cli: Cli) -> None:
     assert "zero_sum" not in cli(*SPOT, *FEW, "--json").json()
 
 
+def test_short_deck(cli: Cli, tmp_path: Path) -> None:
+    spot = ("endgame", "--board", "QsJh9h8d6c", "--pot", "100", "--stack", "200", "--deck", "short")
+    out = tmp_path / "spot.safetensors"
+    found = cli(*spot, *FEW, "--json", "--out", str(out)).json()
+    assert len(found["root"]) == 31 * 30 // 2
+    assert sum(found["ev"]) == pytest.approx(100, abs=1e-3)
+    again = cli("endgame", str(out), "--json", "--hand", "AKs").json()
+    assert again["root"] == found["root"]
+    assert "36 cards, ranking short" in cli("endgame", str(out)).out
+    assert "there is no rank '2'" in cli(*SPOT, "--deck", "short").err
+    assert "short-trips" in cli(*SPOT, "--deck", "shor").err
+
+
 def test_fractions_dead_cards_and_lines(cli: Cli) -> None:
     spot = (*BOARD, "--pot", "6.5", "--stack", "20/15.5", "--dead", "As Kd", "--oop", "AA,KK")
     lines = ("--add-line", "c r1.3 r5", "--remove-line", "r3.3")

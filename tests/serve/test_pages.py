@@ -154,6 +154,18 @@ def test_a_range_is_read_and_written(client: TestClient) -> None:
     client.delete(f"/api/ranges/{kept['id']}")
 
 
+def test_short_deck_has_its_own_classes_and_flops(client: TestClient) -> None:
+    body = {"text": "random", "deck": "short"}
+    told = client.post("/api/ranges/parse", json=body).json()
+    assert (told["combos"], len(told["classes"])) == (630, 81)
+    spot = RIVER | {"board": "QsJh9h8d6c", "oop": "AA,KQs", "ip": "QQ,JJ", "deck": "short"}
+    assert client.post("/api/spots/quote", json={"spot": spot}).json()["combos"] == [9, 6]
+    refused = client.post("/api/spots/quote", json={"spot": spot | {"board": "QsJh2h"}})
+    assert "no rank '2'" in refused.json()["fields"]["board"]
+    report = {"spot": spot, "flops": "25"}
+    assert "full deck" in client.post("/api/reports/quote", json=report).json()["fields"]["flops"]
+
+
 # Play ----------------------------------------------------------------------------------------
 def play(client: TestClient, view: dict[str, Any], action: str = "") -> dict[str, Any]:
     """A hand to its end, by one action or by the first legal one."""

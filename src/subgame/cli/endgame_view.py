@@ -17,6 +17,7 @@ from subgame.cli.common import STOPPED, emit, iterations_text, seconds_text, std
 from subgame.cli.console import next_steps
 from subgame.cli.line import PLACE, Line
 from subgame.errors import SubgameError, human_bytes
+from subgame.games.holdem.cards import DECK
 
 if TYPE_CHECKING:
     from subgame.cli.endgame_options import Keeping, Looking
@@ -191,6 +192,9 @@ class Shown:
             )
             grid.add_row("", f"mean {figure}")
             grid.add_row("  rake", self._rake())
+        deck = self.solved.tree.holdem.deck
+        if deck != DECK:
+            grid.add_row("  deck", f"{deck.size} cards, ranking {deck.ranking}")
         why = STOPPED.get(result.stopped, "read from a file")
         done = f"{iterations_text(result.iterations)} of {result.schedule}"
         grid.add_row("  solved by", f"{done}; {why}")

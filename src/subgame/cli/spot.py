@@ -15,6 +15,7 @@ from subgame.errors import FieldError, SubgameError, read_text
 
 if TYPE_CHECKING:
     from subgame.games.holdem.bets import BetSizes
+    from subgame.games.holdem.cards import Deck
     from subgame.games.holdem.game import Holdem
     from subgame.spots.locks import Lock
 
@@ -37,6 +38,13 @@ class Spot:
     ip: str | None = opt(None, "RANGE", "Range of the player in position, or @FILE.", "random")
     dead: str | None = opt(
         None, "CARDS", "Cards that are out of the deck, such as those of players who folded.", False
+    )
+    deck: str | None = opt(
+        None,
+        "NAME",
+        "full; short: 36 cards without 2 to 5, a flush beats a full house (6+ hold'em); or "
+        "short-trips: three of a kind beat a straight, too.",
+        "full",
     )
     rake: str | None = opt(
         None, "SHARE", "The share of the pot that the house takes, such as 5%.", "none"
@@ -106,12 +114,20 @@ class Spot:
             dead=spot.dead or "",
             rake=spot.rake or "0",
             rake_cap=math.inf if spot.rake_cap is None else spot.rake_cap,
+            deck=spot.cards,
         )
         game = _with_options(form.game)
         hint = game.bets.hint(float(game.rules.pot))
         if hint is not None:
             _say(hint)
         return game
+
+    @property
+    def cards(self) -> Deck:
+        """The deck that the options give."""
+        from subgame.games.holdem.cards import DECK, deck_named
+
+        return DECK if self.deck is None else deck_named(self.deck)
 
     def locks(self) -> tuple[Lock, ...]:
         """The locks that the options give."""

@@ -19,23 +19,26 @@ def suite_command(
     technique: list[str] = opt(
         [],
         "NAME",
-        "A technique; may be given several times. Your own is module:Name, a Gadget, a subclass "
-        "of it or a function that makes one.",
+        "Run this technique. Your own is module:Name, a Gadget, a subclass of it or a function "
+        "that makes one. Repeatable.",
         "all",
     ),
-    task: list[str] = opt([], "NAME", "A task; may be given several times.", "all"),
+    task: list[str] = opt([], "NAME", "Run this task. Repeatable.", "all"),
     add: bool = opt(False, None, "Compare the techniques that are named with all others."),
+    gpu: bool = opt(False, None, "Run the tasks for a GPU instead of those for the CPU."),
     tasks: bool = opt(False, None, "List the tasks and do nothing else."),
     out: Path | None = opt(None, "FILE", "Write the results as JSON, task by task."),
-    resume: bool = opt(False, None, "Keep what --out has of this version; run the rest."),
+    resume: bool = opt(
+        False, None, "Keep the results of this version in the file of --out, and run the rest."
+    ),
     plot: Path | None = opt(None, "FILE", "Draw exploitability against time as .png or .svg."),
     json: JsonOption = False,
 ) -> None:
     """Compare subgame techniques on fixed tasks.
 
     A task is a game, a blueprint, a frontier and a number of iterations. Every technique solves
-    the same subgames by the same schedule. Scored is what a best response wins from the result,
-    exactly, as a share of what it wins from the blueprint.
+    the same subgames by the same schedule. The score is what a best response wins from the
+    result, computed exactly, as a share of what it wins from the blueprint.
 
     [bold]Examples[/]
 
@@ -46,6 +49,8 @@ def suite_command(
     subgame suite --technique my_module:MyGadget --add --task leduc-10
 
     subgame suite --plot suite.png --json
+
+    subgame suite --gpu --out suite-gpu.json
     """
     check_writable("--out", out)
     check_writable("--plot", plot)
@@ -55,7 +60,7 @@ def suite_command(
     from subgame.bench import suite, suite_tasks
     from subgame.papers.report import commit, machine
 
-    chosen = suite.named(task)
+    chosen = suite.named(task, gpu=gpu)
     if tasks:
         emit({"version": suite_tasks.VERSION, "tasks": [vars(task) for task in chosen]})
         return

@@ -217,6 +217,7 @@ EXPERIMENTS = (
         "24 minutes",
         "off-tree bets in flop hold'em, on a GPU",
         resumable=True,
+        choices={"rows": str, "schedule": str, "blueprint": int, "subgames": int, "expensive": int},
     ),
     *BUCKETED,
     Reproduction(

@@ -20,6 +20,7 @@ from subgame.serve.solutions import compact_file
 from subgame.serve.spots import (
     RANGE,
     SCHEDULES,
+    DeckName,
     Model,
     Spot,
     imported,
@@ -91,6 +92,7 @@ class Text(Model):
     """The text of a range."""
 
     text: str = Field(max_length=RANGE)
+    deck: DeckName = "full"
 
 
 class SavedRange(Text):
@@ -154,7 +156,7 @@ def import_spot(body: SetUp) -> dict[str, Any]:
 def parse_range(body: Text) -> dict[str, object]:
     """A range by class of hands."""
     try:
-        return range_view(body.text)
+        return range_view(body.text, body.deck)
     except SubgameError as error:
         raise FieldError({"text": error.sentence}) from None
 

@@ -33,7 +33,7 @@ class Report(Model):
 @reports_router.post("/reports/quote")
 async def quote_report(body: Report, request: Request) -> dict[str, object]:
     """The number of flops, and the nodes and the memory of the first of them."""
-    flops = chosen_flops(body.flops)
+    flops = chosen_flops(body.flops, body.spot.deck)
     first = body.spot.model_copy(update={"board": flops[0].name})
     return await quoted(request, first, "hs-dcfr") | {"flops": len(flops)}
 
@@ -41,7 +41,7 @@ async def quote_report(body: Report, request: Request) -> dict[str, object]:
 @reports_router.post("/reports", status_code=201)
 def start(body: Report, request: Request) -> Row:
     """Put a report into the queue."""
-    flops = chosen_flops(body.flops)
+    flops = chosen_flops(body.flops, body.spot.deck)
     body.spot.on(flops[0].name)
     task = {
         "kind": "report",

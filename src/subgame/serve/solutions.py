@@ -81,6 +81,7 @@ def place_view(solved: Endgame, line: str, *, values: bool = False) -> dict[str,
         "path": _path(game, walk),
         "street": STREETS[min(betting.street, len(STREETS) - 1)],
         "board": game.deck.name(walk.board),
+        "ranks": game.deck.ranks[::-1],
         "pot": number(betting.pot),
         "behind": [number(chips) for chips in betting.behind],
         "locks": list(solved.tree.lock_texts),
@@ -96,7 +97,7 @@ def _decision(decision: Decision, values: bool) -> dict[str, object]:
     """The actions, and the strategy of each hand."""
     import numpy as np
 
-    from subgame.spots.made_hands import DRAWS, MADE, draw, made_hand
+    from subgame.spots.made_hands import DRAWS, draw, made_hand, made_order
 
     held = np.flatnonzero(decision.reach > 0)
     actions = []
@@ -113,16 +114,17 @@ def _decision(decision: Decision, values: bool) -> dict[str, object]:
                 **{key: _number(row[key]) for key in numbers if key in row},
             }
         )
-    board = decision.tree.holdem.deck.name(decision.board)
+    deck = decision.tree.holdem.deck
+    board = deck.name(decision.board)
     held_names = [decision.hand_names[h] for h in held.tolist()]
     view: dict[str, Any] = {
         "player": decision.player,
         "frequency": _number(decision.line_frequency),
         "actions": actions,
         "hands": held_names,
-        "made": [made_hand(name, board) for name in held_names],
-        "draws": [draw(name, board) for name in held_names],
-        "kinds": {"made": MADE, "draws": DRAWS},
+        "made": [made_hand(name, board, deck) for name in held_names],
+        "draws": [draw(name, board, deck) for name in held_names],
+        "kinds": {"made": made_order(deck), "draws": DRAWS},
         "reach": _numbers(decision.reach[held]),
         "chance": _numbers(decision.chance[held], DIGITS + 2),
         "probs": _numbers(decision.probs[held]),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from subgame.tree.ranges.tree import RangeTree
 
 Street = Literal["flop", "turn", "river"]
+DeckName = Literal["full", "short", "short-trips"]
 RANGE = 20_000
 """Characters of the longest text of a range."""
 Line = Annotated[str, Field(max_length=200, pattern=r"^[^;:\n]*$")]
@@ -77,6 +78,7 @@ class Spot(Model):
     rake: float = 0.0
     rake_cap: float | None = None
     dead: str = Field(default="", max_length=120)
+    deck: DeckName = "full"
 
     def bets(self) -> str:
         """The sizes as one text, without lines."""
@@ -97,6 +99,7 @@ class Spot(Model):
 
     def game(self) -> Holdem:
         """The game; raises a `FieldError` with everything that is wrong."""
+        from subgame.games.holdem.cards import deck_named
         from subgame.games.holdem.spot_form import SpotForm
 
         wrong = self._sizes()
@@ -113,6 +116,7 @@ class Spot(Model):
             dead=self.dead,
             rake=self.rake,
             rake_cap=math.inf if self.rake_cap is None else self.rake_cap,
+            deck=deck_named(self.deck),
         )
         return form.game(wrong)
 
@@ -194,15 +198,16 @@ def quote(
     }
 
 
-def chosen_flops(text: str) -> list[Flop]:
+def chosen_flops(text: str, deck: str = "full") -> list[Flop]:
     """The flops of a report: ``all``, the size of a subset, or a list with one in each line."""
+    from subgame.games.holdem.cards import deck_named
     from subgame.spots.flops import flops, parse_flops, subsets
 
     name = text.strip()
     try:
         if name.isdecimal() or name in ("all", *subsets()["subsets"]):
-            return flops(name)
-        return parse_flops(text.replace(";", "\n"), "the list")
+            return flops(name, deck_named(deck))
+        return parse_flops(text.replace(";", "\n"), "the list", deck_named(deck))
     except SubgameError as error:
         raise FieldError({"flops": error.sentence}) from None
 
@@ -254,11 +259,12 @@ def _sizes_of(bets: str, left: list[str]) -> dict[str, Any]:
 
 
 # Ranges --------------------------------------------------------------------------------------
-def range_view(text: str) -> dict[str, Any]:
+def range_view(text: str, deck: str = "full") -> dict[str, Any]:
     """A range as the editor shows it: a weight by class of hands, its text and its size."""
     from subgame import holdem
+    from subgame.games.holdem.cards import deck_named
 
-    return _range_view(holdem.Range.parse(text))
+    return _range_view(holdem.Range.parse(text, deck_named(deck)))
 
 
 def _range_view(made: Range) -> dict[str, object]:

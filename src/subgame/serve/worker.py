@@ -288,7 +288,8 @@ def report(data: Path, folder: Path, task: Task) -> Report:
     from subgame.spots.endgame import memory_needed
     from subgame.spots.report import SCHEDULE, flop_report, logged, weighted_mean
 
-    spot, flops, log = Spot(**task["spot"]), chosen_flops(task["flops"]), folder / FLOPS
+    spot, log = Spot(**task["spot"]), folder / FLOPS
+    flops = chosen_flops(task["flops"], spot.deck)
     tell(phase="Dealing the boards of the first flop")
     first = spot.on(flops[0].name)
     tree = compiled(first, task["memory_limit"])

@@ -29,9 +29,8 @@ from numpy.typing import NDArray
 from subgame.engines.devices import check_storage
 from subgame.engines.factory import engine
 from subgame.errors import DAMAGED, SubgameError, brief, unreadable
-from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.cards import DECK, Deck
 from subgame.games.holdem.chips import number
-from subgame.games.holdem.equity import possible
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.spot_form import SpotForm
 from subgame.games.holdem.spots import SAVED
@@ -248,11 +247,11 @@ class Endgame:
 # Values --------------------------------------------------------------------------------------
 def meetings(tree: RangeTree) -> Pair:
     """[h] the weight of the opponent's hands possible with each hand, as a share of all deals."""
-    deck, held, out = tree.holdem.deck, tree.units[0].hands, list[Floats]()
+    game, held, out = tree.holdem, tree.units[0].hands, list[Floats]()
     for p in (0, 1):
-        reach = np.zeros(deck.num_hands)
+        reach = np.zeros(game.deck.num_hands)
         reach[held[1 - p]] = tree.players[1 - p].reach
-        out.append(possible(deck, reach)[held[p]] / tree.deals)
+        out.append(game.facing(game.board, reach)[held[p]] / tree.deals)
     return out[0], out[1]
 
 
@@ -321,7 +320,9 @@ def notes(game: Holdem) -> dict[str, str]:
         "last": rules.last,
         "ranks": game.deck.ranks,
         "suits": game.deck.suits,
+        "ranking": game.deck.ranking,
         "dead": game.deck.name(game.dead),
+        "folded": "; ".join(map(str, game.folded)),
         "rake": repr(rules.rake),
         "rake_cap": repr(rules.rake_cap),
     }
@@ -442,7 +443,7 @@ def stored_values(path: str | Path, tree: RangeTree) -> dict[str, Any] | None:
 
 def _game(path: str | Path, said: Mapping[str, str]) -> Holdem:
     try:
-        deck = Deck(said["ranks"], said["suits"])
+        deck = Deck(said["ranks"], said["suits"], said.get("ranking", DECK.ranking))
         return SpotForm(
             said["board"],
             said["pot"],
@@ -454,6 +455,7 @@ def _game(path: str | Path, said: Mapping[str, str]) -> Holdem:
             deck=deck,
             last=said["last"],
             dead=said.get("dead", ""),
+            folded=said.get("folded", ""),
             rake=float(said.get("rake", "0")),
             rake_cap=float(said.get("rake_cap", "inf")),
         ).game()

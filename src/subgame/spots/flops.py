@@ -47,7 +47,7 @@ def subsets() -> dict[str, Any]:
     return result
 
 
-def flops(which: str | int | Path) -> list[Flop]:
+def flops(which: str | int | Path, deck: Deck = DECK) -> list[Flop]:
     """All flops, a subset by its size, or those of a file.
 
     A file has a flop in each line, with or without a weight: ``AhKd2c 12.5``. Flops that are the
@@ -55,12 +55,17 @@ def flops(which: str | int | Path) -> list[Flop]:
     """
     name = str(which).strip()
     if name == "all":
-        boards = canonical_boards((3,))
+        boards = canonical_boards((3,), deck)
         return [
-            Flop(DECK.name(cards[::-1].tolist()), float(weight))
+            Flop(deck.name(cards[::-1].tolist()), float(weight))
             for cards, weight in zip(boards.cards, boards.weights, strict=True)
         ]
     known = subsets()["subsets"]
+    if name in known and deck != DECK:
+        raise SubgameError(
+            f"The subset of {name} flops represents those of the full deck; take all flops of this "
+            "deck, or list some."
+        )
     if name in known:
         return [Flop(flop, weight) for flop, weight in known[name]["flops"]]
     if name.isdecimal():
@@ -68,15 +73,15 @@ def flops(which: str | int | Path) -> list[Flop]:
             f"There is no subset of {name} flops; there are all, {', '.join(known)}, or a file "
             "with a flop in each line."
         )
-    return _of_file(Path(name))
+    return _of_file(Path(name), deck)
 
 
-def _of_file(path: Path) -> list[Flop]:
+def _of_file(path: Path, deck: Deck) -> list[Flop]:
     check_regular(path, "a file with a flop in each line, such as 'AhKd2c 12.5'")
-    return parse_flops(path.read_text(encoding="utf-8"), str(path))
+    return parse_flops(path.read_text(encoding="utf-8"), str(path), deck)
 
 
-def parse_flops(text: str, where: str = "the text") -> list[Flop]:
+def parse_flops(text: str, where: str = "the text", deck: Deck = DECK) -> list[Flop]:
     """The flops of a text, one in each line; `where` names the text in messages.
 
     >>> parse_flops("AhKd2c 12.5")
@@ -89,7 +94,7 @@ def parse_flops(text: str, where: str = "the text") -> list[Flop]:
             continue
         *cards, last = words if len(words) > 1 and _number(words[-1]) else [*words, "1"]
         try:
-            name = DECK.name(DECK.parse(" ".join(cards), counts=(3,), what="flop"))
+            name = deck.name(deck.parse(" ".join(cards), counts=(3,), what="flop"))
         except SubgameError as error:
             raise SubgameError(f"Line {number} of {where}: {error.sentence}") from None
         weights[name] = weights.get(name, 0.0) + float(last)
@@ -114,7 +119,7 @@ def texture(cards: tuple[int, ...], deck: Deck = DECK) -> dict[str, str]:
     rank, suit = np.divmod(np.array(cards[:3]), deck.num_suits)
     high = int(rank.max())
     ranks = set(rank.tolist())
-    low = {-1 if r == deck.num_ranks - 1 else r for r in ranks}  # the ace below the two
+    low = {-1 if r == deck.num_ranks - 1 else r for r in ranks}  # the ace below the lowest rank
     near = any(
         len(distinct) == 3 and max(distinct) - min(distinct) <= STRAIGHT
         for distinct in (ranks, low)

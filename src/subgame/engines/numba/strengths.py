@@ -177,7 +177,7 @@ def scores(ranks: Ranks, deck: Deck) -> Ranks:
 
 def ranks(boards: NDArray[np.int64], deck: Deck) -> Ranks:
     """[board, hand] as `rank_hands`, without its checks and many times as fast."""
-    table, n = evaluate.tables(), boards.shape[1] + 2
+    table, n = evaluate.tables(deck.ranking), boards.shape[1] + 2
     keys = _stacked(deck)
     out = np.empty((len(boards), deck.num_hands), np.int16)
     _ranks(boards, *keys, table.start[n - 5], table.place, table.plain, table.flush, out)

@@ -3,6 +3,7 @@
 | module | what it holds |
 | --- | --- |
 | `cards` | decks, cards as small integers, the one order of the 1,326 hands |
+| `ranking` | which category beats which: standard, short deck |
 | `evaluate` | the rank of 5, 6 or 7 cards, many at once |
 | `isomorphism` | boards and hands that differ only in the names of the suits |
 | `ranges` | ``AA,KTs+,A5s-A2s,T9o:0.5``: a weight for each hand |
@@ -15,7 +16,7 @@
 
 from subgame.games.holdem import libratus
 from subgame.games.holdem.bets import BetSizes
-from subgame.games.holdem.cards import DECK, Deck
+from subgame.games.holdem.cards import DECK, SHORT_DECK, Deck
 from subgame.games.holdem.counts import count_boards, count_nodes
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.ranges import Range
@@ -24,6 +25,7 @@ from subgame.games.holdem.spots import endgame, hunl, nlfh, nlth
 
 __all__ = [
     "DECK",
+    "SHORT_DECK",
     "BetSizes",
     "Betting",
     "Deck",

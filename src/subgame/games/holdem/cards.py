@@ -22,9 +22,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from subgame.errors import SubgameError
+from subgame.errors import SubgameError, did_you_mean
 from subgame.frozen import Frozen
 from subgame.games.holdem.pointing import fault
+from subgame.games.holdem.ranking import RANKINGS
 from subgame.lazy import np
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ _CARD = re.compile(r"(10|[^\W_])([^\W_]?)")
 class Deck(Frozen):
     """A deck: some of the ranks 23456789TJQKA and some of the suits cdhs, in that order.
 
+    `ranking` is the name of one of `subgame.games.holdem.ranking.RANKINGS`.
+
     >>> leduc = Deck(ranks="JQK", suits="hs")
     >>> leduc.size, leduc.num_hands, leduc.name(range(6))
     (6, 15, 'JhJsQhQsKhKs')
@@ -49,8 +52,11 @@ class Deck(Frozen):
 
     ranks: str = RANKS
     suits: str = SUITS
+    ranking: str = "standard"
 
     def __post_init__(self) -> None:
+        if self.ranking not in RANKINGS:
+            raise did_you_mean("ranking", self.ranking, RANKINGS)
         for chars, known, what in ((self.ranks, RANKS, "ranks"), (self.suits, SUITS, "suits")):
             if not chars or chars != "".join(char for char in known if char in chars):
                 raise SubgameError(
@@ -281,3 +287,24 @@ def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 DECK = Deck()
 """The full deck of 52 cards."""
+
+SHORT_DECK = Deck(RANKS[RANKS.index("6") :], ranking="short")
+"""The 36 cards of short deck (6+ hold'em)."""
+
+DECKS = {
+    "full": DECK,
+    "short": SHORT_DECK,
+    "short-trips": Deck(SHORT_DECK.ranks, ranking="short-trips"),
+}
+"""Decks by name; `subgame.games.holdem.ranking` says how their hands rank."""
+
+
+def deck_named(name: str) -> Deck:
+    """One of `DECKS`.
+
+    >>> deck_named("short").size
+    36
+    """
+    if name not in DECKS:
+        raise did_you_mean("deck", name, DECKS)
+    return DECKS[name]

@@ -1,7 +1,8 @@
 """The rank of 5, 6 or 7 cards, many hands in one call.
 
 A rank is an integer from 0 (7-5-4-3-2 of mixed suits) to 7,461 (a royal flush): higher is better,
-equal means a tie. Two numbers are summed over the cards and then looked up:
+equal means a tie. The deck names its `subgame.games.holdem.ranking`; others than the standard one
+have other and fewer ranks. Two numbers are summed over the cards and then looked up:
 
 * ``where``: a set of 52 bits, 13 for each suit. A suit with five or more bits is a flush or a
   straight flush, whose rank is `Tables.flush` of its 13 bits.
@@ -12,7 +13,8 @@ equal means a tie. Two numbers are summed over the cards and then looked up:
   must have. `Tables.plain` holds its rank. This hash is perfect and minimal: 6,175, 18,395 and
   49,205 entries.
 
-Smaller decks keep these rules: a short deck has fewer straights, and the ace is low in 5432A only.
+A flush excludes a full house and four of a kind: seven cards have at most two beside its five.
+A deck with fewer ranks keeps its ranking: with the standard one the ace is low in 5432A only.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from typing import TYPE_CHECKING
 
 from subgame.errors import SubgameError
 from subgame.games.holdem.cards import DECK, RANKS, SUITS, Deck
+from subgame.games.holdem.ranking import CATEGORIES, RANKINGS, Ranking
 from subgame.lazy import np
 
 if TYPE_CHECKING:
@@ -38,8 +41,9 @@ SUIT_SHIFT = LOW_BITS + HIGH_BITS
 _SUIT_START = 0x3333 << SUIT_SHIFT  # each suit's nibble starts at 3, so that five cards make 8
 _SUIT_FULL = 0x8888 << SUIT_SHIFT
 SUIT_BITS = len(RANKS)
-_WHEEL = [0, 1, 2, 3, 12]
-_CATEGORIES = (0, 0, 0, 1, 2, 3, 6, 0, 7)  # by half the sum of squared group sizes
+_GROUPS = (0, 0, 0, 1, 2, 3, 6, 0, 7)
+"""Where the category is in `CATEGORIES`, by half the sum of squared group sizes."""
+_STRAIGHT, _FLUSH, _STRAIGHT_FLUSH = map(CATEGORIES.index, ("straight", "flush", "straight flush"))
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ def rank_cards(cards: npt.ArrayLike, deck: Deck = DECK) -> npt.NDArray[np.int16]
             "Cards to rank are integers, 5, 6 or 7 along the last axis of an array; "
             f"this one has the shape {array.shape} and holds {array.dtype}."
         )
-    return _look_up(*_keys(array, deck), array.shape[-1])
+    return _look_up(*_keys(array, deck), array.shape[-1], deck.ranking)
 
 
 def rank_hands(board: Iterable[int] | npt.ArrayLike, deck: Deck = DECK) -> npt.NDArray[np.int16]:
@@ -88,7 +92,7 @@ def rank_hands(board: Iterable[int] | npt.ArrayLike, deck: Deck = DECK) -> npt.N
     blocked = (where & hand_where) != 0
     # A card counted twice may make an impossible code, so blocked hands have none.
     codes = np.where(blocked, 0, what + hand_what)
-    ranks = _look_up(where | hand_where, codes, boards.shape[-1] + 2)
+    ranks = _look_up(where | hand_where, codes, boards.shape[-1] + 2, deck.ranking)
     ranks[blocked] = -1
     return ranks
 
@@ -104,9 +108,9 @@ def _keys(cards: Ints, deck: Deck) -> tuple[Ints, Ints]:
     return where, what_of[cards].sum(-1)
 
 
-def _look_up(where: Ints, what: Ints, n: int) -> npt.NDArray[np.int16]:
+def _look_up(where: Ints, what: Ints, n: int, ranking: str) -> npt.NDArray[np.int16]:
     """The rank of n cards from their two keys (see the top of the module)."""
-    table = tables()
+    table = tables(ranking)
     low = what & ((1 << LOW_BITS) - 1)
     high = (what >> LOW_BITS) & ((1 << HIGH_BITS) - 1)
     ranks = np.asarray(table.plain[table.start[n - _SIZES[0]][high] + table.place[low]])
@@ -143,9 +147,10 @@ def _rank_code(rank: int) -> int:
     return int(5**rank) if rank < _LOW else int(5 ** (rank - _LOW)) << LOW_BITS
 
 
-@lru_cache(maxsize=1)
-def tables() -> Tables:
+@lru_cache(maxsize=len(RANKINGS))
+def tables(ranking: str) -> Tables:
     """The evaluator's tables, built at the first use (a hundredth of a second)."""
+    rules = RANKINGS[ranking]
     high_cards, low_cards = _cards_of(len(RANKS) - _LOW), _cards_of(_LOW)
     lows = np.argsort(low_cards, kind="stable")  # the codes of low halves by number of cards
     many = np.bincount(low_cards)
@@ -170,8 +175,8 @@ def tables() -> Tables:
     cards = held.sum(1)
     five = cards == 5
     digits = [*_digits(codes[5], _LOW), *_digits(highs[5], len(RANKS) - _LOW)]
-    plain_keys = _strengths(np.stack(digits, axis=1).astype(np.int32), flush=False)
-    flush_keys = _strengths(held[five], flush=True)
+    plain_keys = _strengths(np.stack(digits, axis=1).astype(np.int32), rules, flush=False)
+    flush_keys = _strengths(held[five], rules, flush=True)
     ladder = np.sort(np.concatenate([plain_keys, flush_keys]))
     ladder = ladder[np.append(True, ladder[1:] != ladder[:-1])]
 
@@ -216,7 +221,7 @@ def _digits(codes: Ints, ranks: int) -> Iterator[Ints]:
         codes = shorter
 
 
-def _strengths(many: Ints, *, flush: bool) -> Ints:
+def _strengths(many: Ints, ranking: Ranking, *, flush: bool) -> Ints:
     """Five cards with so many of each rank ``[hand, rank]`` as numbers that grow with strength.
 
     The first digit is the category. The others are the ranks that decide ties, in order: ranks that
@@ -227,11 +232,13 @@ def _strengths(many: Ints, *, flush: bool) -> Ints:
     ordered = np.sort(groups, axis=1)[:, :-6:-1]
     count = ordered // base
     rank = ordered - base * count
-    category = np.array(_CATEGORIES)[(count * count).sum(1) // 2] + 5 * flush
+    category = np.array(_GROUPS)[(count * count).sum(1) // 2] + _FLUSH * flush
     decide = rank.astype(np.int64) @ base ** np.arange(4, -1, -1)
-    wheel = (many[:, _WHEEL] == 1).all(1)
+    ace, *low = map(RANKS.index, ranking.wheel)
+    wheel = (many[:, [*low, ace]] == 1).all(1)
     straight = wheel | ((count[:, 0] == 1) & (rank[:, 0] - rank[:, 4] == 4))
-    category[straight] = 8 if flush else 4
-    decide[straight] = np.where(wheel, 3, rank[:, 0])[straight] * base**4
-    result: Ints = category * base**5 + decide
+    category[straight] = _STRAIGHT_FLUSH if flush else _STRAIGHT
+    decide[straight] = np.where(wheel, low[-1], rank[:, 0])[straight] * base**4
+    place = np.array([ranking.categories.index(name) for name in CATEGORIES])
+    result: Ints = place[category] * base**5 + decide
     return result

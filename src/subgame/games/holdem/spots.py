@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from subgame.errors import SubgameError
 from subgame.games.holdem.bets import BetSizes
-from subgame.games.holdem.cards import DECK, RANKS, SUITS, Deck
+from subgame.games.holdem.cards import DECK, RANKS, SUITS, Deck, deck_named
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import NoLimit
@@ -37,11 +37,12 @@ def endgame(
     ranges: Sequence[Weights] = ("random", "random"),
     bets: BetSizes | str = BETS,
     *,
-    deck: Deck = DECK,
+    deck: Deck | str = DECK,
     big_blind: Amount = 1,
     last: str = "river",
     dead: str | Iterable[int] = (),
     rake: float | tuple[float, float] = 0.0,
+    folded: str | Sequence[Weights] = (),
 ) -> Holdem:
     """The rest of a hand: from the flop, turn or river on, the player out of position to act.
 
@@ -53,7 +54,10 @@ def endgame(
 
     ``dead`` cards are removed from both ranges and are never dealt. ``rake`` is the share of the
     pot that nobody wins, or this share and the most chips of it, as in ``(0.05, 3)``; the game is
-    then not zero-sum.
+    then not zero-sum. ``deck`` is a `Deck` or its name; ``short`` is short deck (6+ hold'em).
+
+    ``folded`` are the ranges of players who folded. Their hands are unknown, but the cards in them
+    are held by nobody else and are never dealt (see `subgame.games.holdem.bunching`).
 
     >>> game = endgame("Qs Jh 2h 8d 3c", pot=6.5, stacks=(97, 50), bets="river: 50%")
     >>> game.actions(game.start())
@@ -73,8 +77,9 @@ def endgame(
         dead=dead,
         rake=taken,
         rake_cap=cap,
-        deck=deck,
+        deck=deck_named(deck) if isinstance(deck, str) else deck,
         last=last,
+        folded=folded,
     ).game()
 
 
@@ -89,6 +94,8 @@ def spot(
     ranks: str = RANKS,
     suits: str = SUITS,
     dead: str = "",
+    ranking: str = DECK.ranking,
+    folded: str = "",
 ) -> Holdem:
     """An endgame by text alone, which is what the name of a game can hold; see `endgame`.
 
@@ -97,8 +104,18 @@ def spot(
     >>> load(str(game)) == game
     True
     """
-    deck = Deck(ranks, suits)
-    return endgame(board, pot, stack, (oop, ip), bets, deck=deck, big_blind=big_blind, dead=dead)
+    deck = Deck(ranks, suits, ranking)
+    return endgame(
+        board,
+        pot,
+        stack,
+        (oop, ip),
+        bets,
+        deck=deck,
+        big_blind=big_blind,
+        dead=dead,
+        folded=folded,
+    )
 
 
 # Whole games.

@@ -1,4 +1,4 @@
-"""`refine`: improve a blueprint in its subgames, safely if the technique is safe."""
+"""`refine` and `refine_in_turn`: improve a blueprint in its subgames."""
 
 from __future__ import annotations
 
@@ -276,6 +276,44 @@ def refine(
         parts=tuple(parts),
         before=before,
         after=exploitability(tree, strategy, device=device),
+        seconds=time.perf_counter() - began,
+    )
+
+
+@with_options(RefineOptions)
+def refine_in_turn(
+    tree: PublicTree,
+    blueprint: Strategy,
+    *,
+    at: At | Sequence[Subgame],
+    player: int | None = None,
+    **options: Any,
+) -> Refinement:
+    """Refine subgames one after another; each solution is part of the blueprint of the next.
+
+    With a safe technique no step raises exploitability, also where subgames overlap (Zhang &
+    Sandholm 2021: results of subgame solving are incorporated back into the blueprint). `options`
+    are those of `refine`.
+
+    >>> import subgame as sg
+    >>> tree = sg.compile(sg.games.load("dark-hex"))
+    >>> parts = sg.cut(tree, "after 2 turns", knowledge=1)
+    >>> result = refine_in_turn(tree, sg.Strategy.uniform(tree), at=parts, schedule="lp")
+    >>> result.after.mean < result.before.mean
+    True
+    """
+    began, strategy = time.perf_counter(), blueprint
+    done = []
+    for subgame, p in subgames_of(tree, at, player):
+        done.append(refine(tree, strategy, at=[subgame], player=p, **options))
+        strategy = done[-1].strategy
+    if not done:
+        raise SubgameError("No subgame has a decision of this player.")
+    return replace(
+        done[0],
+        strategy=strategy,
+        parts=tuple(part for result in done for part in result.parts),
+        after=done[-1].after,
         seconds=time.perf_counter() - began,
     )
 

@@ -49,8 +49,9 @@ export function handsOf(name) {
 }
 
 // All cards of the deck, suit by suit, with arrow keys: `draw(card, more)` makes each.
-export function Deck({ label, draw, wrong }) {
-  const box = useRef(null);
+export function Deck({ label, draw, wrong, ranks = RANKS }) {
+  const box = useRef(null),
+    many = ranks.length;
   const move = (event) => {
     const steps = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[
       event.key
@@ -58,14 +59,14 @@ export function Deck({ label, draw, wrong }) {
     if (!steps) return;
     event.preventDefault();
     let [row, column] = [
-      Math.floor(Number(event.target.dataset.at) / 13),
-      Number(event.target.dataset.at) % 13,
+      Math.floor(Number(event.target.dataset.at) / many),
+      Number(event.target.dataset.at) % many,
     ];
-    for (let k = 0; k < 52; k += 1) {
+    for (let k = 0; k < 4 * many; k += 1) {
       // over cards that cannot be chosen
       row = (row + steps[0] + 4) % 4;
-      column = (column + steps[1] + 13) % 13;
-      const next = box.current.querySelector(`[data-at='${row * 13 + column}']`);
+      column = (column + steps[1] + many) % many;
+      const next = box.current.querySelector(`[data-at='${row * many + column}']`);
       if (next && !next.disabled) {
         next.focus();
         return;
@@ -79,20 +80,20 @@ export function Deck({ label, draw, wrong }) {
     aria-label=${label}
     onKeyDown=${move}
   >
-    ${[...SUITS].map((suit, row) => html`<div class="suit" key=${suit}>${[...RANKS].map((rank, column) => draw(rank + suit, { key: rank + suit, "data-at": row * 13 + column, "aria-label": `${rank}${SIGN[suit]}, ${spoken(rank + suit)}` }))}</div>`)}
+    ${[...SUITS].map((suit, row) => html`<div class="suit" key=${suit}>${[...ranks].map((rank, column) => draw(rank + suit, { key: rank + suit, "data-at": row * many + column, "aria-label": `${rank}${SIGN[suit]}, ${spoken(rank + suit)}` }))}</div>`)}
   </div>`;
 }
 
 // Some cards of the deck, drawn at random.
-export function drawn(count, random = Math.random) {
-  const deck = [...RANKS].flatMap((rank) => [...SUITS].map((suit) => rank + suit));
+export function drawn(count, random = Math.random, ranks = RANKS) {
+  const deck = [...ranks].flatMap((rank) => [...SUITS].map((suit) => rank + suit));
   return Array.from({ length: count }, () =>
     deck.splice(Math.floor(random() * deck.length), 1),
   ).flat();
 }
 
 // A board that is typed: the cards are taken over as soon as they are a board; others stay typed.
-export function BoardText({ value, onChange }) {
+export function BoardText({ value, onChange, ranks = RANKS }) {
   const typed = useSignal(null);
   const take = (event) => {
     const text = event.target.value;
@@ -116,14 +117,18 @@ export function BoardText({ value, onChange }) {
       onBlur=${() => {
         typed.value = null;
       }}
-    /><button type="button" class="ghost" onClick=${() => onChange(drawn(3).join(" "))}>
+    /><button
+      type="button"
+      class="ghost"
+      onClick=${() => onChange(drawn(3, Math.random, ranks).join(" "))}
+    >
       Random flop
     </button></span
   >`;
 }
 
 // A board of three to five cards: one button per card of the deck.
-export function BoardPicker({ value, onChange, error }) {
+export function BoardPicker({ value, onChange, error, ranks = RANKS }) {
   const picked = cards(value);
   const toggle = (card) => {
     const next = picked.includes(card)
@@ -134,6 +139,7 @@ export function BoardPicker({ value, onChange, error }) {
   return html`<${Deck}
     label="Board cards"
     wrong=${error}
+    ranks=${ranks}
     draw=${(card, more) => {
       const on = picked.includes(card);
       return html`<button

@@ -1,6 +1,9 @@
 // The grid of classes of hands, thirteen by thirteen or as many ranks as a deck has, drawn on a canvas. It imports nothing, so that the notebook uses it, too.
 export const RANKS = "AKQJT98765432";
 
+// The ranks of a deck by its name.
+export const ranksOf = (deck) => (deck.startsWith("short") ? "AKQJT9876" : RANKS);
+
 // The class in a row and a column: suited above the diagonal, offsuit below it.
 export function classAt(row, column, ranks = RANKS) {
   const [high, low] = row <= column ? [ranks[row], ranks[column]] : [ranks[column], ranks[row]];

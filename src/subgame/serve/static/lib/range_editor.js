@@ -3,12 +3,13 @@ import { html, api, percent, number } from "./core.js";
 import { useEffect, useMemo } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { Grid } from "./grid.js";
+import { ranksOf } from "./draw.js";
 import { LIBRARY } from "./library.js";
 
 const INK = [20, 98, 79];
 
 // `seat` is "oop" or "ip", whose preflop ranges are offered.
-export function RangeEditor({ id, label, value, onChange, error, seat = id }) {
+export function RangeEditor({ id, label, value, onChange, error, seat = id, deck = "full" }) {
   const view = useSignal(null),
     weight = useSignal(1),
     at = useSignal(null),
@@ -19,7 +20,7 @@ export function RangeEditor({ id, label, value, onChange, error, seat = id }) {
   useEffect(() => {
     const ended = new AbortController();
     const timer = setTimeout(async () => {
-      const body = { text: value.trim() || "AA:0" };
+      const body = { text: value.trim() || "AA:0", deck };
       try {
         view.value = await api("/ranges/parse", body, { signal: ended.signal });
         wrong.value = "";
@@ -34,7 +35,7 @@ export function RangeEditor({ id, label, value, onChange, error, seat = id }) {
       ended.abort();
       clearTimeout(timer);
     };
-  }, [value]);
+  }, [value, deck]);
   useEffect(() => {
     api("/ranges").then(
       (rows) => {
@@ -70,7 +71,7 @@ export function RangeEditor({ id, label, value, onChange, error, seat = id }) {
     const name = prompt("Keep this range under the name");
     if (!name) return;
     try {
-      await api("/ranges", { name, text: value });
+      await api("/ranges", { name, text: value, deck });
       saved.value = await api("/ranges");
     } catch (failed) {
       wrong.value = failed.message;
@@ -99,6 +100,7 @@ export function RangeEditor({ id, label, value, onChange, error, seat = id }) {
       onPick=${pick}
       label=${`Range of the player ${label}`}
       summary=${(name) => (name ? `${name}, weight ${classes[name] || 0}` : "")}
+      ranks=${ranksOf(deck)}
     />
     <div class="range-tools">
       <label for="${id}-weight">Brush</label
@@ -132,25 +134,32 @@ export function RangeEditor({ id, label, value, onChange, error, seat = id }) {
             </select>`
           : null
       }
-      <select
-        aria-label="Preflop ranges by stack"
-        title="Heads-up ranges of subgame preflop, as if nobody bet after the flop."
-        value=""
-        onChange=${(e) => {
-          if (e.target.value) onChange(e.target.value);
-          e.target.value = "";
-        }}
-      >
-        <option value="">Preflop ranges</option>
-        ${LIBRARY.stacks.map(
-          ({ stack, ranges }) =>
-            html`<optgroup key=${stack} label="${stack} big blinds">
-              ${ranges
-                .filter((row) => row.seat === seat)
-                .map((row) => html`<option key=${row.name} value=${row.text}>${row.name}</option>`)}
-            </optgroup>`,
-        )}
-      </select>
+      ${
+        deck === "full"
+          ? html`<select
+              aria-label="Preflop ranges by stack"
+              title="Heads-up ranges of subgame preflop, as if nobody bet after the flop."
+              value=""
+              onChange=${(e) => {
+                if (e.target.value) onChange(e.target.value);
+                e.target.value = "";
+              }}
+            >
+              <option value="">Preflop ranges</option>
+              ${LIBRARY.stacks.map(
+                ({ stack, ranges }) =>
+                  html`<optgroup key=${stack} label="${stack} big blinds">
+                    ${ranges
+                      .filter((row) => row.seat === seat)
+                      .map(
+                        (row) =>
+                          html`<option key=${row.name} value=${row.text}>${row.name}</option>`,
+                      )}
+                  </optgroup>`,
+              )}
+            </select>`
+          : null
+      }
       ${chosen.value ? html`<button type="button" class="ghost" onClick=${forget}>Forget ${chosen.value.name}</button>` : null}
     </div>
     <label class="visually-hidden" for=${id}>${label} as text</label>

@@ -43,6 +43,7 @@ export function Blockers({ here, opponent }) {
     <div class="shaded-deck">
       <${Deck}
         label="Change by card"
+        ranks=${here.ranks}
         draw=${(card, more) => {
           const value = change[card];
           if (value === undefined || value === null)

@@ -268,10 +268,11 @@ function CardLinks({ here, rows, measure }) {
   const known = Object.values(told).filter((value) => value !== null && value !== undefined);
   const [low, high] = [Math.min(...known), Math.max(...known)];
   const first = [..."shdc"]
-    .flatMap((suit) => [..."AKQJT98765432"].map((rank) => rank + suit))
+    .flatMap((suit) => [...here.ranks].map((rank) => rank + suit))
     .find((card) => free.has(card));
   return html`<${Deck}
     label="Next card"
+    ranks=${here.ranks}
     draw=${(card, more) => {
       if (!free.has(card))
         return html`<span key=${card} class="pick gone" aria-hidden="true"></span>`;
@@ -456,6 +457,7 @@ function Decision({ job, here: whole_range, shades, against, old }) {
                 selected=${picked}
                 onPick=${pick}
                 label=${`The other solution: ${view}`}
+                ranks=${here.ranks}
               />
             </div>`
           : null
@@ -468,6 +470,7 @@ function Decision({ job, here: whole_range, shades, against, old }) {
           onPick=${pick}
           label=${`${SEATS[here.player]} by class of hands: ${view}`}
           summary=${about}
+          ranks=${here.ranks}
         />
         <${Scale} view=${view} here=${here} found=${found} />
         ${ABOUT[view] || single ? html`<p class="hint">${ABOUT[view]} ${single ? "Each hand of a class has a field of its own: from the left and the top ♠ ♥ ♦ ♣, first of the higher card." : ""}</p>` : null}
@@ -483,6 +486,7 @@ function Decision({ job, here: whole_range, shades, against, old }) {
                 selected=${picked}
                 onPick=${pick}
                 label=${`${SEATS[1 - here.player]} by class of hands: ${view}`}
+                ranks=${here.ranks}
               />
             </div>`
           : null
@@ -632,6 +636,7 @@ function Difference({ job, against, here, picked, pick }) {
       selected=${picked}
       onPick=${pick}
       label=${`Difference in ${shown}, by class of hands`}
+      ranks=${here.ranks}
     />
     <p class="hint">
       ${shown === "ev" ? "In chips" : "In percentage points"}: orange is more in this solution, blue

@@ -14,6 +14,7 @@ import {
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { BoardPicker, BoardText, Card, cards } from "../lib/cards.js";
+import { ranksOf } from "../lib/draw.js";
 import { RangeEditor } from "../lib/range_editor.js";
 import { PRESETS, smaller } from "../lib/presets.js";
 import { JobList } from "./jobs.js";
@@ -51,12 +52,24 @@ const DEFAULTS = {
   rake: "",
   rakecap: "",
   dead: "",
+  deck: "full",
   flops: "",
   target: "0.3",
   seconds: "120",
   schedule: "hs-dcfr",
   storage: "float32",
   name: "",
+};
+// What a deck without 2 to 5 begins with.
+const SHORT = {
+  board: "Qs Jh 9h 8d 6c",
+  oop: "99+,A9s+,KTs+,QTs+,J9s+,T8s+,97s+,ATo+,KTo+,QJo",
+  ip: "QQ-66,A6s+,K8s+,Q8s+,J8s+,T7s+,97s+,86s+,A9o+,KTo+,QTo+,JTo",
+};
+const DECKS = {
+  full: "52 cards",
+  short: "Short deck",
+  "short-trips": "Short deck, trips beat straights",
 };
 const KINDS = { b: "bets", r: "raises", d: "donks" };
 // The names that the server has for the fields.
@@ -105,6 +118,7 @@ export function setUp({ task }) {
     rake: spot.rake ? share(spot.rake) : "",
     rakecap: spot.rake_cap ?? "",
     dead: spot.dead,
+    deck: spot.deck ?? "full",
     flops: task.flops || "",
     target: task.target ?? "",
     seconds: task.seconds ?? "",
@@ -198,6 +212,7 @@ function spotOf(value) {
     added: lines("added"),
     removed: lines("removed"),
     dead: value.dead.trim(),
+    deck: value.deck,
     rake: share("rake", "The rake", 99) ?? 0,
     rake_cap: amount("rakecap", "The cap of the rake", null, (n) => n >= 0, "a number of chips"),
   };
@@ -310,6 +325,14 @@ export function Solve() {
     ]);
     go(withQuery(Object.fromEntries(kept)), { replace: true });
   };
+  // Fields that were not changed take the cards of the new deck.
+  const shuffle = ({ target }) => {
+    const [from, to] = [value.deck, target.value].map((deck) =>
+      deck === "full" ? DEFAULTS : SHORT,
+    );
+    const kept = Object.keys(SHORT).filter((key) => value[key] === from[key]);
+    change({ deck: target.value, ...Object.fromEntries(kept.map((key) => [key, to[key]])) });
+  };
   const needed = quote?.memory[many ? "float32" : value.storage],
     large = needed > quote?.limit;
   const input = (key, label, more = {}) =>
@@ -338,7 +361,7 @@ export function Solve() {
       <p class="lead">
         The rest of a heads-up hand: a board, the pot and the stacks, and a range for each player.
       </p>
-      ${many ? null : html`<${Presets} board=${value.board} busy=${busy.value} solve=${(one) => start(preset(one))} setUp=${(one) => change(preset(one))} />`}
+      ${many || value.deck !== "full" ? null : html`<${Presets} board=${value.board} busy=${busy.value} solve=${(one) => start(preset(one))} setUp=${(one) => change(preset(one))} />`}
       <div class="setup">
         <div class="stack">
           <fieldset class="box board-box">
@@ -361,6 +384,12 @@ export function Solve() {
                   </button>`,
               )}
             </div>
+            <label class="choices" for="deck"
+              >Deck${" "}
+              <select id="deck" class="inline" value=${value.deck} onChange=${shuffle}>
+                ${Object.entries(DECKS).map(([key, name]) => html`<option key=${key} value=${key}>${name}</option>`)}
+              </select></label
+            >
             ${
               many
                 ? html`<${Flops}
@@ -372,12 +401,17 @@ export function Solve() {
                       ${[0, 1, 2, 3, 4].map((k) => (cards(value.board)[k] ? html`<${Card} key=${k} card=${cards(value.board)[k]} />` : html`<span key=${k} class="card empty" aria-hidden="true"></span>`))}
                       <span class="soft"
                         >${["", "", "", "flop", "turn", "river"][cards(value.board).length] || "choose 3 to 5 cards"}</span
-                      ><${BoardText} value=${value.board} onChange=${set("board")} />
+                      ><${BoardText}
+                        value=${value.board}
+                        onChange=${set("board")}
+                        ranks=${ranksOf(value.deck)}
+                      />
                     </div>
                     <${BoardPicker}
                       value=${value.board}
                       onChange=${set("board")}
                       error=${errors.value.board}
+                      ranks=${ranksOf(value.deck)}
                     />
                     ${errors.value.board ? html`<p class="error" role="alert">${errors.value.board}</p>` : null}`
             }
@@ -478,6 +512,7 @@ export function Solve() {
               value=${value.oop}
               onChange=${set("oop")}
               error=${errors.value.oop}
+              deck=${value.deck}
             />
             <${RangeEditor}
               id="ip"
@@ -485,6 +520,7 @@ export function Solve() {
               value=${value.ip}
               onChange=${set("ip")}
               error=${errors.value.ip}
+              deck=${value.deck}
             />
           </div>
         </fieldset>
