@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from presets import machine
-
 from subgame.spots.report import logged
 
 OOP = "99-22,AJs-A2s,KTs+,QTs+,JTs,T9s,98s,AJo-ATo,KQo"

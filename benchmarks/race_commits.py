@@ -34,7 +34,7 @@ WARM = 100
 """Iterations before these slices, at least."""
 AGENT_BETS = "turn: 0.75x / cap 2; river: 0.75x / cap 2; add-all-in 2.5"
 AGENT_LIMITED = "flop: 0.75x / raise 1x / cap 2"
-AGENT_ITERATIONS = 50
+AGENT_ITERATIONS = 25
 """Sizes and iterations of the agent's solves, so that all commits do the same work."""
 
 

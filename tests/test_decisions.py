@@ -71,10 +71,10 @@ def test_a_file_keeps_situations(tmp_path: Path) -> None:
     for name in ("name", "kind", "moves", "seat", "street", "pot", "actions"):
         assert getattr(again, name) == getattr(SMALL, name)
     assert again.loss.tolist() == SMALL.loss.tolist()  # these fit into 16 bits
-    assert again.weight == pytest.approx(SMALL.weight, rel=1e-3)
+    assert again.weight == pytest.approx(SMALL.weight, rel=1e-2)
     told: list[str] = []
     found: dict[str, Any] = run(progress=told.append, agent="call", file=path)
-    assert found["groups"][0]["mean"] == pytest.approx(0.34375, rel=1e-3)
+    assert found["groups"][0]["mean"] == pytest.approx(0.34375, rel=1e-2)
     assert len(told) == 1
     with pytest.raises(SubgameError, match="no situations 'river'"):
         run(only="river", progress=told.append, agent="call", file=path)

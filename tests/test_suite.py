@@ -13,7 +13,7 @@ import subgame as sg
 from subgame.bench import suite
 from subgame.bench.suite_tasks import TASKS, VERSION, Task
 from subgame.errors import SubgameError
-from subgame.refine.verbs.in_turn import refine_in_turn
+from subgame.refine.verbs.refine import refine_in_turn
 from subgame.solve.evaluate import expected_value
 
 cli = pytest.fixture(runner)

@@ -151,7 +151,7 @@ def inputs() -> dict[str, Any]:
     ]
 
     def operation() -> None:
-        for tree, at in ((leduc, "after the board card"), (turn, "after the turn")):
+        for tree, at in ((leduc, "after the board card"), (turn, "after the river")):
             uniform = sg.Strategy.uniform(tree)
             sg.refine(tree, uniform, at=at, technique="reach-maxmargin", player=0, iterations=2)
         for wide, narrow in nested:

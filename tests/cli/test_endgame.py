@@ -143,14 +143,9 @@ def test_no_bets_are_told(cli: Cli) -> None:
 def test_suits_are_not_merged_on_request(cli: Cli) -> None:
     spot = ("endgame", "--board", "QsJh2h8d", "--pot", "100", "--stack", "50", "--bets", "a")
     run = ("--iterations", "2", "--json")
-    merged, whole, old = (
-        cli(*spot, *option, *run).json() for option in ((), ("--no-merge",), ("--apart",))
-    )
-    assert merged["nodes"] < whole["nodes"] == old["nodes"]
-    assert old["ev"] == whole["ev"]
-    shown = cli("endgame", "--help").out
-    assert "--no-merge" in shown
-    assert "--apart" not in shown
+    merged, whole = (cli(*spot, *option, *run).json() for option in ((), ("--no-merge",)))
+    assert merged["nodes"] < whole["nodes"]
+    assert merged["ev"] == pytest.approx(whole["ev"], abs=1e-3)
     refused = cli("endgame", "spot.safetensors", "--no-merge")
     assert "so --no-merge cannot be given with it" in refused.err
 

@@ -48,7 +48,7 @@ def test_cells_are_kept_one_by_one(file: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(LastStreet, "evaluate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         tables.compute(key, HOW, Cells(file), "torch")
-    assert len(Cells(file).found) == 3  # the blueprint, Unsafe and Resolve
+    assert len(Cells(file).results) == 3  # the blueprint, Unsafe and Resolve
     done = []
 
     def counted(self: Any, gadget: Any, *args: Any) -> Any:
@@ -101,7 +101,7 @@ def test_a_cell_is_kept_by_seat(tmp_path: Path) -> None:
     assert cells.lacks("a | b") == [0]
     cells.put("a | b", {"0": {"won": 4.0, "margin": 0.5, "seconds": 1.0}})
     assert cells.lacks("a | b") == []
-    assert cells.found["a | b"] == {
+    assert cells.results["a | b"] == {
         "mbb/h": 30.0,
         "per seat, mbb/h": [40.0, 20.0],
         "seconds": 4.0,

@@ -41,6 +41,8 @@ FORMAT = "subgame-decisions-1"
 DATA = "decisions.npz"
 QUICK = 6
 """Every so many situations are graded with --quick."""
+LEAST = 1e-4
+"""Shares of the pot that count as no loss in a file."""
 Floats = NDArray[np.float64]
 
 
@@ -87,17 +89,23 @@ def nearest(actions: Sequence[str], action: str) -> int:
 
 # Files ----------------------------------------------------------------------------------------
 def write(path: Path, situations: Sequence[Situation], about: dict[str, Any]) -> None:
-    """Write situations to a file; weights and losses in 16 bits."""
+    """Write situations to a file; weights and losses to within 1 %, losses from 1e-4 on."""
     arrays: dict[str, NDArray[Any]] = {}
     heads = []
     for k, one in enumerate(situations):
         arrays[f"hands {k}"] = one.hands.astype(np.uint16)
-        arrays[f"weight {k}"] = (one.weight / one.weight.max()).astype(np.float16)
-        arrays[f"loss {k}"] = one.loss.astype(np.float16)
+        arrays[f"weight {k}"] = _short(one.weight / one.weight.max())
+        arrays[f"loss {k}"] = _short(np.where(one.loss < LEAST, 0.0, one.loss))
         plain = ("name", "kind", "moves", "seat", "street", "pot", "actions", "exploitability")
         heads.append({name: getattr(one, name) for name in plain})
     head = json.dumps({"format": FORMAT, **about, "situations": heads})
     np.savez_compressed(path, about=np.array(head), **arrays)  # type: ignore[arg-type]
+
+
+def _short(numbers: Floats) -> NDArray[np.float16]:
+    """Numbers in 16 bits, of which the last four are zero, so that they can be compressed."""
+    bits = numbers.astype(np.float16).view(np.uint16)
+    return ((bits + 8) & 0xFFF0).astype(np.uint16).view(np.float16)
 
 
 def read(path: Path | None = None) -> tuple[list[Situation], dict[str, Any]]:

@@ -14,7 +14,7 @@ from subgame.errors import SubgameError
 from subgame.papers.last_street import LastStreet
 from subgame.refine.gadgets import Gadget
 from subgame.refine.verbs.depth import play_limited
-from subgame.refine.verbs.in_turn import refine_in_turn
+from subgame.refine.verbs.refine import refine_in_turn
 from subgame.solve.evaluate import best_response_strategy, expected_value
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeTree

@@ -75,7 +75,7 @@ GROUPS = {
         "play": "Play a game against an agent.",
         "match": "Let two agents play a match, and estimate which one is better.",
         "lbr": "Measure what local best response wins against an agent.",
-        "gauntlet": "Let an agent play many opponents: what it wins from each.",
+        "gauntlet": "Let an agent play many opponents, and show what it wins from each.",
         "dealer": "Deal a hold'em match to programs, by the ACPC protocol.",
         "acpc": "Let an agent play at a dealer of the ACPC protocol.",
         "slumbot": "Let an agent play against Slumbot, over its HTTP API.",

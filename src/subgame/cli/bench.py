@@ -31,7 +31,7 @@ def bench_command(
         show_default=True,
     ),
     only: str | None = opt(
-        None, "NAME", "Run only this benchmark; for decisions a street, or what is faced."
+        None, "NAME", "Run only this benchmark; for decisions: a street or a kind of situation."
     ),
     quick: bool = opt(False, None, "Use smaller games and shorter runs."),
     peer: str | None = opt(
@@ -41,9 +41,9 @@ def bench_command(
         "JSON and prints seconds_per_iteration, iterations and memory_bytes.",
     ),
     agent: str | None = opt(
-        None, "AGENT", "For decisions: whose are graded.", "limited", callback=check_agent
+        None, "AGENT", "For decisions: the agent that is graded.", "limited", callback=check_agent
     ),
-    seconds: float | None = opt(None, "S", "For decisions: the time for each.", "5"),
+    seconds: float | None = opt(None, "S", "For decisions: the time for each decision.", "5"),
     json: JsonOption = False,
 ) -> None:
     """Measure the speed of this package and compare it with others.

@@ -24,16 +24,18 @@ def suite_command(
     technique: list[str] = opt(
         [],
         "NAME",
-        "A technique; may be given several times. Your own is module:Name, a Gadget, a subclass "
-        "of it or a function that makes one.",
+        "Run this technique. Your own is module:Name, a Gadget, a subclass of it or a function "
+        "that makes one. Repeatable.",
         "all",
     ),
-    task: list[str] = opt([], "NAME", "A task; may be given several times.", "all"),
+    task: list[str] = opt([], "NAME", "Run this task. Repeatable.", "all"),
     add: bool = opt(False, None, "Compare the techniques that are named with all others."),
     gpu: bool = opt(False, None, "Run the tasks for a GPU instead of those for the CPU."),
     tasks: bool = opt(False, None, "List the tasks and do nothing else."),
     out: Path | None = opt(None, "FILE", "Write the results as JSON, task by task."),
-    resume: bool = opt(False, None, "Keep what --out has of this version; run the rest."),
+    resume: bool = opt(
+        False, None, "Keep the results of this version in the file of --out, and run the rest."
+    ),
     plot: Path | None = opt(None, "FILE", "Draw exploitability against time as .png or .svg."),
     jobs: int = opt(1, "N", "Number of tasks at the same time; 0 for one per core."),
     json: JsonOption = False,
@@ -41,8 +43,8 @@ def suite_command(
     """Compare subgame techniques on fixed tasks.
 
     A task is a game, a blueprint, a frontier and a number of iterations. Every technique solves
-    the same subgames by the same schedule. Scored is what a best response wins from the result,
-    exactly, as a share of what it wins from the blueprint.
+    the same subgames by the same schedule. The score is what a best response wins from the
+    result, computed exactly, as a share of what it wins from the blueprint.
 
     [bold]Examples[/]
 

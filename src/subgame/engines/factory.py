@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, overload
 
 from subgame.engines.devices import CPU, check_device
 from subgame.engines.numba.ranges import NumbaRangeEngine
+from subgame.engines.pairs import PairEngine
 from subgame.errors import ArgumentError, SubgameError
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeTree
@@ -84,6 +85,13 @@ def engine(
 
 
 def _made(tree: PublicTree, device: str, storage: str) -> Engine:
+    if isinstance(tree, RangeTree) and tree.holdem.folded:
+        if device != CPU or storage != "float32":
+            raise SubgameError(
+                f"{tree.game_name} has folded ranges, which are solved on the device cpu with the "
+                "storage float32 only."
+            )
+        return PairEngine(tree)
     if device != CPU:
         from subgame.engines.torch import engine_on
 

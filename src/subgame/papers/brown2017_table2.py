@@ -211,7 +211,7 @@ def run(
 
 def compared(steps: Steps, cells: Cells, names: Sequence[str] = tuple(PRINTED)) -> Found:
     """The cells of some rows beside the paper's, less the value of the game that is played."""
-    by_name = {name: cells.found[steps.key(name)] for name in (BLUEPRINT, VALUE, *names)}
+    by_name = {name: cells.results[steps.key(name)] for name in (BLUEPRINT, VALUE, *names)}
     value, rows, ours = by_name[VALUE], [], dict[str, float]()
     for name in names:
         printed, both = PRINTED[name], (by_name[name]["per seat, mbb/h"], value["per seat, mbb/h"])

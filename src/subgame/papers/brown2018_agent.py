@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 from subgame.games import load
 from subgame.games.holdem.game import Holdem
-from subgame.papers.report import Found, Progress, marks, panel, row
+from subgame.papers.report import Found, Progress, Record, marks, panel, row
 from subgame.play.agent import Agent
 from subgame.play.blueprint_agent import BlueprintAgent, loaded
 from subgame.play.blueprint_values import BlueprintValues
@@ -98,7 +98,7 @@ def made(game: Holdem, iterations: int) -> Callable[[str], Agent]:
             assert isinstance(result, HoldemAgent)
             result.threshold = 1.0 if name == "purified" else float(name)
         else:
-            options: dict[str, dict[str, Any]] = {
+            options: dict[str, Record] = {
                 "nested": {},
                 "unsafe": {"technique": "unsafe"},
                 "cfr+": {},
@@ -155,7 +155,7 @@ def lbr(
 
 def _found(
     key: str,
-    contests: Any,
+    contests: Sequence[Contest],
     matches: dict[str, RangeMatch],
     iterations: int,
     seed: int,
@@ -195,7 +195,7 @@ def _found(
     return _reported(contests, pairs, iterations)
 
 
-def _reported(contests: Any, pairs: dict[str, dict[int, Pair]], iterations: int) -> Found:
+def _reported(contests: Sequence[Contest], pairs: dict[str, dict[int, Pair]], iterations: int) -> Found:
     rows, data, shown = [], {}, []
     contests = [contest for contest in contests if pairs[contest.name]]
     for contest in contests:

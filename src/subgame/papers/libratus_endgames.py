@@ -23,11 +23,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import subgame as sg
 from subgame.games.holdem import Holdem, endgame, libratus
-from subgame.papers.report import Found, Progress, marks, panel, row
+from subgame.papers.report import Found, Progress, Record, marks, panel, row
 from subgame.refine.gadgets import Gadget, technique
 
 FOLDERS = ("libratus_endgames", "../shared/data/libratus_endgames")
@@ -127,7 +126,7 @@ def _measure(
     }
 
 
-def _rows(measured: list[dict[str, Any]], spots: dict[str, Any]) -> Iterator[dict[str, object]]:
+def _rows(measured: list[Record], spots: Record) -> Iterator[dict[str, object]]:
     for spot in spots:
         cases = [case for case in measured if case["spot"] == spot]
         chips = f"{cases[0]['before']:.4g} chips"
@@ -146,7 +145,7 @@ def _rows(measured: list[dict[str, Any]], spots: dict[str, Any]) -> Iterator[dic
             yield row(what, "all", f"{kept} of {len(safe)}")
 
 
-def _panel(measured: list[dict[str, Any]], spot: str) -> dict[str, object]:
+def _panel(measured: list[Record], spot: str) -> dict[str, object]:
     cases = [case for case in measured if case["spot"] == spot]
     curves = [
         marks("refined", [case["after_mbb"] for case in cases]),

@@ -67,6 +67,8 @@ class Search:
     """What an off-tree bet is taken for where the opponent's range is followed."""
     now: Callable[[], float] = time.perf_counter
     """Seconds since some moment."""
+    allow_worse: bool = False
+    """Play all of a solution, even if it loses more than what was followed before."""
 
     def __post_init__(self) -> None:
         if self.gadget.entry == "random" or self.gadget.estimate or self.gadget.keep_safe:
@@ -117,6 +119,8 @@ class Solution:
     iterations: int
     seconds: float
     stopped: str
+    share: float = 1.0
+    """Of the solution in what is followed; the rest is what was followed before."""
 
     @property
     def is_starved(self) -> bool:
@@ -186,6 +190,8 @@ class Live:
                 solved = None
             else:
                 starved = solved.iterations
+        elif solved is not None and solved.share == 0:
+            solved = replace(solved, followed=self.before)
         followed = self.before if solved is None else solved.followed
         at = self.search.at
         return replace(
@@ -223,7 +229,10 @@ class Live:
         )
         limits = self.search.limits(None if clock.left is None else share * clock.left)
         how = Technique.of(gadget, subgame.tree, self.search.schedule, limits)
-        solved = play_gadget(how, subgame, inputs, now=self.search.now)
+        before = None
+        if self.off is None and not self.search.allow_worse:
+            before = here.restrict(self.before, us)
+        solved = play_gadget(how, subgame, inputs, before, self.search.now)
         return Solution(
             reached=here,
             followed=Followed(subgame.tree, solved.sigma),
@@ -233,6 +242,7 @@ class Live:
             iterations=solved.iterations,
             seconds=clock.spent - began,
             stopped=solved.stopped,
+            share=solved.share,
         )
 
     def _alternative(self) -> Floats:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from concurrent.futures import BrokenExecutor, Future
-from typing import TypeVar
+import os
+from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import active_children, get_context
+from typing import TYPE_CHECKING, TypeVar
 
 from subgame.errors import SubgameError
+
+if TYPE_CHECKING:
+    from multiprocessing.queues import Queue
 
 Result = TypeVar("Result")
 
@@ -19,3 +26,37 @@ def result_in(future: Future[Result]) -> Result:
             "A process that worked on this was ended by the system; it may have run out of memory. "
             "Fewer of them at the same time (--jobs) need less."
         ) from None
+
+
+def own_cores(jobs: int, each: int = 1) -> ProcessPoolExecutor:
+    """So many processes, each on `each` cores of its own where the system can do that.
+
+    Engines start as many threads as a process has cores.
+    """
+    context = get_context("spawn")
+    allowed = getattr(os, "sched_getaffinity", None)  # not on every system
+    free = sorted(allowed(0)) if allowed else []
+    places = context.Queue()
+    for k in range(jobs):
+        places.put(free[k * each : (k + 1) * each])
+    return ProcessPoolExecutor(jobs, context, _settle, (places,))
+
+
+def _settle(places: Queue[list[int]]) -> None:
+    """Take a place from those that are left."""
+    own = places.get()
+    if own:
+        os.sched_setaffinity(0, own)
+
+
+@contextmanager
+def stopping(pool: ProcessPoolExecutor) -> Iterator[ProcessPoolExecutor]:
+    """A pool whose processes end at once on Ctrl-C."""
+    with pool:
+        try:
+            yield pool
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in active_children():
+                process.terminate()
+            raise

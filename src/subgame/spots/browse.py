@@ -23,7 +23,7 @@ from subgame.engines.factory import engine
 from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.errors import SubgameError
 from subgame.games.holdem.bets import BetSizes
-from subgame.games.holdem.equity import equities, possible
+from subgame.games.holdem.equity import equities
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.rules import Betting, NoLimit
 from subgame.games.holdem.sizes import STREETS
@@ -131,7 +131,7 @@ class Explorer:
             row = rows[chosen if q == p else [street.at[p][j][q]]] * self.tree.deals
             every = np.full((deck.num_hands, len(row)), np.nan)
             every[held[q]] = row.T
-            against = possible(deck, reach[1 - q])
+            against = self.game.facing(walk.board, reach[1 - q])
             with np.errstate(divide="ignore", invalid="ignore"):
                 per_hand = every[hands] / np.where(against > 0, against, np.nan)[:, None]
             values.append(per_hand + float(state.staked[q] + state.bets[q]))
@@ -158,7 +158,7 @@ class Explorer:
     def equities(self, board: tuple[int, ...], reach: list[Floats]) -> Pair:
         """[hand] of both players: the share of the pot without further betting, from 0 to 1."""
         deck, last = self.game.deck, BOARD_CARDS[self.game.rules.last_street]
-        if len(board) < last - 1:
+        if len(board) < last - 1 or self.game.folded:
             return self._calm_equities(board, reach)
         rest = [c for c in range(deck.size) if c not in (*board, *self.game.dead)]
         boards = [board] if len(board) == last else [(*board, c) for c in rest]
@@ -188,7 +188,7 @@ class Explorer:
             response = run.values(p, blank[p], run.plan(1 - p, blank[1 - p], stored[held[1 - p]]))
             every = np.full(deck.num_hands, np.nan)
             every[held[p]] = response.roots[0] * run.tree.deals
-            against = possible(deck, reach[1 - p])
+            against = self.game.facing(board, reach[1 - p])
             with np.errstate(divide="ignore", invalid="ignore"):
                 won = every[spot.hands] / np.where(against > 0, against, np.nan)
             out.append((1 + won) / 2)
@@ -203,7 +203,7 @@ class Explorer:
         back = np.zeros(len(hands), dtype=np.int64)
         back[hands] = np.arange(len(hands))
         held = back[self.tree.units[u].hands[p]]
-        likely = reach[p][held] * possible(self.game.deck, reach[1 - p])[held]
+        likely = reach[p][held] * self.game.facing(walk.board, reach[1 - p])[held]
         total = likely.sum()
         return Decision(
             explorer=self,

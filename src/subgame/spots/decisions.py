@@ -112,13 +112,11 @@ class Decision:
     @cached_property
     def line_frequency(self) -> float:
         """How often the betting goes this way, given the cards that are dealt."""
-        from subgame.games.holdem.equity import possible
-
-        deck = self.tree.holdem.deck
-        free = deck.compatible(self.board)
-        first, second = (weights * free for weights in self.tree.holdem.weights())
-        every = float(first @ possible(deck, second))
-        here = float(self.ranges[0] @ possible(deck, self.ranges[1]))
+        game, board = self.tree.holdem, self.board
+        free = game.deck.compatible(board)
+        first, second = (weights * free for weights in game.weights())
+        every = float(first @ game.facing(board, second))
+        here = float(self.ranges[0] @ game.facing(board, self.ranges[1]))
         return here / every if every > 0 else float("nan")
 
     @cached_property
@@ -175,9 +173,7 @@ class Decision:
 
     def _likely(self, p: int) -> Floats:
         """[hand] how likely player `p` holds each hand here, up to a factor."""
-        from subgame.games.holdem.equity import possible
-
-        out: Floats = self.ranges[p] * possible(self.tree.holdem.deck, self.ranges[1 - p])
+        out: Floats = self.ranges[p] * self.tree.holdem.facing(self.board, self.ranges[1 - p])
         return out
 
     def _mean(self, p: int, values: Floats) -> float:

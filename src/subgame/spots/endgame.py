@@ -31,7 +31,6 @@ from subgame.engines.factory import engine
 from subgame.errors import DAMAGED, SubgameError, brief, unreadable
 from subgame.games.holdem.cards import DECK, Deck
 from subgame.games.holdem.chips import number
-from subgame.games.holdem.equity import possible
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.spot_form import SpotForm
 from subgame.games.holdem.spots import SAVED
@@ -248,11 +247,11 @@ class Endgame:
 # Values --------------------------------------------------------------------------------------
 def meetings(tree: RangeTree) -> Pair:
     """[h] the weight of the opponent's hands possible with each hand, as a share of all deals."""
-    deck, held, out = tree.holdem.deck, tree.units[0].hands, list[Floats]()
+    game, held, out = tree.holdem, tree.units[0].hands, list[Floats]()
     for p in (0, 1):
-        reach = np.zeros(deck.num_hands)
+        reach = np.zeros(game.deck.num_hands)
         reach[held[1 - p]] = tree.players[1 - p].reach
-        out.append(possible(deck, reach)[held[p]] / tree.deals)
+        out.append(game.facing(game.board, reach)[held[p]] / tree.deals)
     return out[0], out[1]
 
 
@@ -323,6 +322,7 @@ def notes(game: Holdem) -> dict[str, str]:
         "suits": game.deck.suits,
         "ranking": game.deck.ranking,
         "dead": game.deck.name(game.dead),
+        "folded": "; ".join(map(str, game.folded)),
         "rake": repr(rules.rake),
         "rake_cap": repr(rules.rake_cap),
     }
@@ -455,6 +455,7 @@ def _game(path: str | Path, said: Mapping[str, str]) -> Holdem:
             deck=deck,
             last=said["last"],
             dead=said.get("dead", ""),
+            folded=said.get("folded", ""),
             rake=float(said.get("rake", "0")),
             rake_cap=float(said.get("rake_cap", "inf")),
         ).game()

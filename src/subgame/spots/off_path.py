@@ -30,7 +30,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import ArgumentError, SubgameError
-from subgame.games.holdem.equity import possible
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
 from subgame.spots.browse import Explorer
@@ -81,14 +80,14 @@ def off_path(
         )
     street = tree.streets[BOARD_CARDS.index(len(board)) - tree.streets[0].index]
     start = plain.reach(Walk((), board, tree.holdem.start()))
-    whole = float(start[0] @ possible(tree.holdem.deck, start[1]))
+    whole = float(start[0] @ tree.holdem.facing(board, start[1]))
     rows = list[tuple[Betting, dict[str, object]]]()
     for p in (0, 1):
         values = [_values(shaken, plain, board, p, best) for best in (False, True)]
         for j, state in enumerate(street.states[p]):
             walk = Walk(_steps(plain, board, state), board, state)
             often = plain.reach(walk)
-            reach = float(often[0] @ possible(tree.holdem.deck, often[1])) / whole
+            reach = float(often[0] @ tree.holdem.facing(board, often[1])) / whole
             if not reach <= rare:
                 continue
             first = street.first[p][j]
@@ -96,7 +95,7 @@ def off_path(
             mine, best = (played[:, taken] for played in values)
             lost = best.max(1) - (mine * plain.probs(board, state)).sum(1)
             held = shaken.reach(walk)
-            weight = float(held[p] @ possible(tree.holdem.deck, held[1 - p]))
+            weight = float(held[p] @ tree.holdem.facing(board, held[1 - p]))
             loss = float(held[p] @ np.nan_to_num(lost)) / weight if weight > 0 else np.nan
             said = {"line": line_text(tree.holdem, walk), "player": SEATS[p], "reach": reach}
             pot = float(state.pot)

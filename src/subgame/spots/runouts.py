@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from subgame.errors import SubgameError
-from subgame.games.holdem.equity import possible
 from subgame.games.holdem.sizes import STREETS
 from subgame.spots.browse import Explorer
 from subgame.spots.decisions import Decision
@@ -32,7 +31,7 @@ def runouts(explorer: Explorer, line: str = "", *, values: bool = True) -> Table
             continue
         free = game.deck.compatible((card,))
         one, two = (weights * free for weights in reach)
-        chance = float(one @ possible(game.deck, two))
+        chance = float(one @ game.facing((*walk.board, card), two))
         if chance <= 0:
             continue
         name = game.deck.card_name(card)

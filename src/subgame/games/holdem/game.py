@@ -25,6 +25,7 @@ from subgame.errors import FieldError, SubgameError
 from subgame.frozen import Frozen
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.holdem.bets import BetSizes
+from subgame.games.holdem.bunching import MOST, Bunching
 from subgame.games.holdem.cards import DECK, Deck
 from subgame.games.holdem.evaluate import rank_cards
 from subgame.games.holdem.isomorphism import card_permutations, hand_permutations
@@ -71,6 +72,7 @@ class Holdem(Frozen, Game):
     first: Betting | None = None  # where play starts, if not at the start of the rules
     name: str = "holdem"
     dead: tuple[int, ...] = ()  # cards that nobody holds and that are never dealt
+    folded: tuple[Range, ...] = ()  # of players who folded, and whose hands nobody knows
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "board", tuple(int(card) for card in self.board))
@@ -96,12 +98,64 @@ class Holdem(Frozen, Game):
                 "In every pair of hands from the two ranges the hands share a card, so nothing "
             )
             raise FieldError({"ip": shared + "can be dealt."})
+        self._check_folded()
         self._check_lines()
 
     @property
     def gone(self) -> tuple[int, ...]:
         """The cards of the board and the dead cards."""
         return (*self.board, *self.dead)
+
+    def _check_folded(self) -> None:
+        """Raise an error unless the ranges of folded players can be taken into account."""
+        if not self.folded:
+            return
+        wrong, whole = "", BOARD_CARDS[self.rules.last_street]
+        if len(self.folded) > MOST:
+            wrong = f"At most {MOST} folded ranges can be given, not {len(self.folded)}."
+        elif not self.board:
+            wrong = "Folded ranges need a board: a flop, a turn or a river."
+        elif any(held.deck != self.deck or not held.combos for held in self.folded):
+            wrong = "A folded range is empty, or belongs to another deck."
+        elif self.deck.size - len(self.dead) < whole + 4 + 2 * len(self.folded):
+            wrong = "The deck has too few cards for so many folded hands."
+        else:
+            later = whole - len(self.board)
+            try:
+                self.bunching.check(later)
+            except SubgameError as error:
+                wrong = error.sentence
+            if not wrong and not self.weights()[0] @ self.facing(self.board, self.weights()[1]):
+                wrong = "No hands of all the ranges can be dealt together with the board."
+        if wrong:
+            raise FieldError({"folded": wrong})
+
+    @cached_property
+    def bunching(self) -> Bunching:
+        """What is left in the deck after the folded hands."""
+        return Bunching(self.deck, self.gone, self.folded)
+
+    def pair_weights(
+        self, board: Iterable[int], one: npt.NDArray[np.int64], two: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.float32]:
+        """[hand, hand] the weight of pairs of hands on a board beside that of the two ranges.
+
+        It is 0 if they share a card, and 1, or with folded players what `bunching` says, otherwise.
+        """
+        if self.folded:
+            return self.bunching.pairs(board, one, two)
+        return self.deck.disjoint[np.ix_(one, two)].astype(np.float32)
+
+    def facing(self, board: tuple[int, ...], reach: Floats) -> Floats:
+        """[hand] the opponent's reach that is possible with each hand on a board, added up."""
+        from subgame.games.holdem.equity import possible
+
+        if not self.folded:
+            return possible(self.deck, reach)
+        out, theirs = np.zeros(self.deck.num_hands), np.flatnonzero(reach)
+        free = np.flatnonzero(self.deck.compatible((*board, *self.dead)))
+        out[free] = self.pair_weights(board, free, theirs) @ reach[theirs]
+        return out
 
     def _check_lines(self) -> None:
         """Raise an error unless every line that is added or removed can be.
@@ -180,7 +234,7 @@ class Holdem(Frozen, Game):
 
     @cached_property
     def symmetries(self) -> npt.NDArray[np.int64]:
-        """The suit permutations that change neither the board, the dead cards nor the ranges.
+        """The suit permutations that change neither the board, the dead cards nor a range.
 
         They are indices into `isomorphism.suit_permutations`; the identity comes first.
         """
@@ -188,7 +242,7 @@ class Holdem(Frozen, Game):
         for cards in (self.board, self.dead):
             moved = np.sort(card_permutations(self.deck)[:, list(cards)], axis=1)
             keep &= (moved == np.sort(cards)).all(1)
-        for weights in self.weights():
+        for weights in (*self.weights(), *(held.weights for held in self.folded)):
             keep &= (weights[hand_permutations(self.deck)] == weights).all(1)
         return np.flatnonzero(keep)
 
@@ -214,6 +268,7 @@ class Holdem(Frozen, Game):
             "ranking": deck and (None if deck.ranking == DECK.ranking else deck.ranking),
             "oop": oop,
             "ip": ip,
+            "folded": "; ".join(map(_short, self.folded)) or None,
             "rake": f"{100 * rules.rake:g}%" if rules.raked else None,
             "rake_cap": rules.rake_cap if capped else None,
             "last": None if self.name != Holdem.name or rules.last == STREETS[-1] else rules.last,
@@ -251,7 +306,14 @@ class Holdem(Frozen, Game):
     def _pair_weights(self) -> Floats:
         """The weight of each hand of player 0 times that of all player 1 may hold then: [hand]."""
         mine, yours = self.weights()
-        return mine * self.deck.facing(yours)
+        return mine * (self.facing(self.board, yours) if self.folded else self.deck.facing(yours))
+
+    def _meets(self, hand: int) -> npt.NDArray[Any]:
+        """[hand] the weight of each hand of player 1 beside a hand of player 0."""
+        if not self.folded:
+            return self.deck.disjoint[hand]
+        every = np.arange(self.deck.num_hands)
+        return self.pair_weights(self.board, np.array([hand]), every)[0]
 
     @cached_property
     def _cumulative(self) -> dict[int | None, list[float]]:
@@ -263,14 +325,14 @@ class Holdem(Frozen, Game):
         if first not in known:
             weights = self._pair_weights
             if first is not None:
-                weights = self.ranges[1].weights * self.deck.disjoint[first]
+                weights = self.ranges[1].weights * self._meets(first)
             known[first] = np.cumsum(weights).tolist()
         return known[first]
 
     def _deals(self, hands: tuple[int, ...]) -> list[tuple[str, float]]:
         """The next hand to be dealt, with its probability."""
         yours = self.ranges[1].weights
-        weights = yours * self.deck.disjoint[hands[0]] if hands else self._pair_weights
+        weights = yours * self._meets(hands[0]) if hands else self._pair_weights
         total = math.fsum(weights)
         return [
             (self.deck.hand_names[hand], float(weights[hand] / total))
@@ -310,9 +372,23 @@ class HoldemState(State):
             return self.game._deals(self.hands)
         deck = self.game.deck
         left = sorted(set(range(deck.size)) - self._taken)
+        if self.game.folded:
+            return self._next_cards(left)
         count = next(n for n in BOARD_CARDS if n > len(self.board)) - len(self.board)
         probability = 1 / math.comb(len(left), count)
         return [(deck.name(cards), probability) for cards in itertools.combinations(left, count)]
+
+    def _next_cards(self, left: list[int]) -> list[tuple[str, float]]:
+        """The next card and its probability, where players have folded."""
+        deck, bunching = self.game.deck, self.game.bunching
+        held = [card for hand in self.hands for card in deck.hand_cards[hand]]
+        weights = [bunching.of((*self.board, *held, card)) for card in left]
+        total = math.fsum(weights)
+        return [
+            (deck.card_names[card], weight / total)
+            for card, weight in zip(left, weights, strict=True)
+            if weight > 0
+        ]
 
     def child(self, action: str) -> Self:
         new, deck = type(self), self.game.deck
@@ -331,6 +407,9 @@ class HoldemState(State):
         if len(self.hands) < 2:
             weights = game._next_hand(self.hands[0] if self.hands else None)
             return deck.hand_names[random.choices(range(len(weights)), cum_weights=weights)[0]]
+        if game.folded:
+            names, weights = zip(*self.chance_outcomes(), strict=True)
+            return str(random.choices(names, weights)[0])
         taken, count = self._taken, 1 if self.board else BOARD_CARDS[1]
         left = [card for card in range(deck.size) if card not in taken]
         return "".join([deck.card_names[card] for card in sorted(random.sample(left, count))])

@@ -67,6 +67,8 @@ class SpotForm:
     rake_cap: Amount = math.inf
     deck: Deck = DECK
     last: str = "river"
+    folded: str | Sequence[Weights] = ()
+    """The ranges of players who folded; in a text semicolons separate them."""
 
     def game(self, problems: Mapping[str, str] | None = None) -> Holdem:
         """The spot as a game; `problems` are those that are known already, by field."""
@@ -83,6 +85,10 @@ class SpotForm:
         for seat in FIELDS:
             if isinstance(text := getattr(self, seat), str):
                 reading.take(seat, None, Range.check, text, self.deck)
+        gone = self._folded
+        for held in gone:
+            if isinstance(held, str):
+                reading.take("folded", None, Range.check, held, self.deck)
         taken, cap = reading.take("rake", 0.0, _rake, self.rake), math.inf
         if self.rake_cap != math.inf:
             cap = float(reading.take("rake_cap", 0, _chips, self.rake_cap, "cap of the rake"))
@@ -91,7 +97,15 @@ class SpotForm:
         street = STREETS[BOARD_CARDS.index(len(cards))]
         rules = NoLimit(stacks, (0, least), street, pot, self.last, taken, cap)
         oop, ip = _range(self.oop, SEATS[0], self.deck), _range(self.ip, SEATS[1], self.deck)
-        return Holdem(rules, sizes, cards, (oop, ip), self.deck, dead=dead)
+        folded = tuple(_range(held, "who folded", self.deck) for held in gone)
+        return Holdem(rules, sizes, cards, (oop, ip), self.deck, dead=dead, folded=folded)
+
+    @property
+    def _folded(self) -> Sequence[Weights]:
+        """The ranges of players who folded, one by one."""
+        if not isinstance(self.folded, str):
+            return self.folded
+        return [text for text in map(str.strip, self.folded.split(";")) if text]
 
     def _cards(self, cards: Cards, what: str) -> tuple[int, ...]:
         if not isinstance(cards, str):

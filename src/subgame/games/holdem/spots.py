@@ -42,6 +42,7 @@ def endgame(
     last: str = "river",
     dead: str | Iterable[int] = (),
     rake: float | tuple[float, float] = 0.0,
+    folded: str | Sequence[Weights] = (),
 ) -> Holdem:
     """The rest of a hand: from the flop, turn or river on, the player out of position to act.
 
@@ -54,6 +55,9 @@ def endgame(
     ``dead`` cards are removed from both ranges and are never dealt. ``rake`` is the share of the
     pot that nobody wins, or this share and the most chips of it, as in ``(0.05, 3)``; the game is
     then not zero-sum. ``deck`` is a `Deck` or its name; ``short`` is short deck (6+ hold'em).
+
+    ``folded`` are the ranges of players who folded. Their hands are unknown, but the cards in them
+    are held by nobody else and are never dealt (see `subgame.games.holdem.bunching`).
 
     >>> game = endgame("Qs Jh 2h 8d 3c", pot=6.5, stacks=(97, 50), bets="river: 50%")
     >>> game.actions(game.start())
@@ -75,6 +79,7 @@ def endgame(
         rake_cap=cap,
         deck=deck_named(deck) if isinstance(deck, str) else deck,
         last=last,
+        folded=folded,
     ).game()
 
 
@@ -90,6 +95,7 @@ def spot(
     suits: str = SUITS,
     dead: str = "",
     ranking: str = DECK.ranking,
+    folded: str = "",
 ) -> Holdem:
     """An endgame by text alone, which is what the name of a game can hold; see `endgame`.
 
@@ -99,7 +105,17 @@ def spot(
     True
     """
     deck = Deck(ranks, suits, ranking)
-    return endgame(board, pot, stack, (oop, ip), bets, deck=deck, big_blind=big_blind, dead=dead)
+    return endgame(
+        board,
+        pot,
+        stack,
+        (oop, ip),
+        bets,
+        deck=deck,
+        big_blind=big_blind,
+        dead=dead,
+        folded=folded,
+    )
 
 
 # Whole games.

@@ -162,7 +162,7 @@ class HoldemAgent(SearchAgent):
         reached = state.reached
         ranges = shares(reached, self.seat), shares(reached, 1 - self.seat)
         note = f"The blueprint was followed, a solve was not used: {why}." if why else _note(state)
-        return Explanation(infoset, played, {}, ranges, None, 0, self.took, note)
+        return Explanation(infoset, played, {}, ranges, None, 0, self.took, note=note)
 
 
 def _planner(game: Holdem, blueprint: RangeBlueprint, depth: DepthLimit) -> StreetPlanner | None:

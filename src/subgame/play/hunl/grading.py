@@ -27,7 +27,7 @@ from subgame.play.hunl.early import EarlyStreets
 from subgame.play.hunl.plans import FLOP, EarlyState, Request, with_bet
 from subgame.play.hunl.rollouts import Rollouts
 from subgame.play.hunl.street import LimitedStreet, SolvedStreet, street_solved
-from subgame.play.hunl.turn import MENUS, ROOT, RIVER_MENUS, TurnSolver
+from subgame.play.hunl.turn import MENUS, RIVER_MENUS, ROOT, TurnSolver
 from subgame.refine.live import Clock, Rows, Search
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Followed, Move

@@ -131,7 +131,7 @@ def deal_out(
         least /= deck.num_suits if same.merged else 1
         allowed.refuse(f"{game}: solving it", 2 * number * least, known=False, hint=SMALLER)
         here.refuse(f"{game}: dealing it", BYTES_PER_HAND * least, known=False, hint=SMALLER)
-        dealt.append(_next(deck, above, new, same, game.dead))
+        dealt.append(_next(deck, above, new, same, game.dead, 2 * len(game.folded)))
     return dealt
 
 
@@ -160,8 +160,12 @@ def hands_left(deck: Deck, boards: Ints, kept: Ints) -> Ints:
     return left
 
 
-def _next(deck: Deck, above: Dealt, cards: int, same: Cards, dead: tuple[int, ...] = ()) -> Dealt:
+def _next(
+    deck: Deck, above: Dealt, cards: int, same: Cards, dead: tuple[int, ...], hidden: int
+) -> Dealt:
     """The boards with the next cards dealt, one for each class of deals under suit symmetry.
+
+    `hidden` cards are in hands that were folded (see `subgame.games.holdem.bunching`).
 
     The first deal of a class represents it. Which deal that is, and how many there are, depends on
     the permutations alone: a permutation that fixes a board maps undealt cards to undealt cards. Of
@@ -193,7 +197,7 @@ def _next(deck: Deck, above: Dealt, cards: int, same: Cards, dead: tuple[int, ..
         possible &= (same.upper[card] < 0) | ((taken[:, None] >> upper) & np.uint64(1) == 1)
         left = np.array([(same.same[: c + 1] == same.same[c]).sum() for c in card])
     parent, deal = np.nonzero(possible)
-    chance = np.float64(1 / math.comb(size - len(dead) - above.cards.shape[1] - 4, new))
+    chance = np.float64(1 / math.comb(size - len(dead) - above.cards.shape[1] - 4 - hidden, new))
     weight: Floats = times[kind[parent], deal] * left[deal] * chance
     board = np.concatenate([above.cards[parent], deals[deal]], axis=1)
     return Dealt(board, parent, weight, above.symmetries[parent] & stay[deal])

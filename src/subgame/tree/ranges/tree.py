@@ -241,6 +241,8 @@ class RangeTree(PublicTree):
     @property
     def not_plain(self) -> str:
         lock, rake = "has locked decisions", "has a rake, so it is not zero-sum"
+        if self.holdem.folded:
+            return "has folded ranges"
         return lock if self.has_locks else "" if self.zero_sum else rake
 
     @property
@@ -285,6 +287,7 @@ class RangeTree(PublicTree):
         for array in (*self.betting_tree, *boards, *(side.reach for side in self.players)):
             sha.update(np.ascontiguousarray(array).tobytes())
         sha.update(b"".join(lock.bytes for lock in self.locks if lock))
+        sha.update(b"".join(held.weights.tobytes() for held in self.holdem.folded))
         return sha.hexdigest()[:16]
 
 
@@ -301,7 +304,8 @@ def compile_range_tree(
     """Compile hold'em board by board.
 
     `merge` says what is merged by suit symmetry where the game allows it: boards ("boards"), boards
-    and hands (True), or nothing (False). Hands are not merged where there are dead cards.
+    and hands (True), or nothing (False). Hands are not merged where there are dead cards, and
+    nothing is where there are folded ranges.
 
     `memory_limit` is compared with what a solver allocates: a regret and an average of `number`
     bytes per action, hand and board. Boards and betting are counted before they are laid out.
@@ -317,6 +321,10 @@ def compile_range_tree(
         raise SubgameError(f'merge must be True, "boards" or False, not {merge!r}.')
     if roots is not None and len({root.street for root in roots}) != 1:
         raise SubgameError("A tree must have one or more roots, all on the same street.")
+    if game.folded:
+        merge = False
+        if boards is not None:
+            raise SubgameError(f"{game} has folded ranges, so boards cannot be solved together.")
     start = [game.start()] if roots is None else roots
     deck, weights, street = game.deck, game.weights(), start[0].street
     if boards is None:
@@ -344,6 +352,8 @@ def compile_range_tree(
     units = BoardList(deck, dealt, arrays, cards)
     reach = both(lambda p: weights[p][units[0].hands[p]])
     deals = deck.pairs(weights[0], weights[1])
+    if game.folded:
+        deals = float(weights[0] @ game.facing(game.board, weights[1]))
     return put_together(game, streets, units, reach, deals)
 
 

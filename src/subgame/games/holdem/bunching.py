@@ -1,0 +1,167 @@
+"""Bunching: how the unknown hands of players who folded change what is left in the deck.
+
+Each of k folded players had a hand of a range, with weight p_i. Cards that are in the hands of the
+two players or on the board, S, leave these folded hands possible:
+
+    F(S) = sum of p_1(f_1) … p_k(f_k) over hands f_1 … f_k that share no card with S or each other.
+
+A pair of hands on a board has the weight of both ranges times F(hands and board). The next card
+follows from the same function: over all cards c that are left,
+
+    sum of F(S + c) = (cards left - 2 k) F(S),
+
+so that every card has the same chance, 1 / (cards left - 2 k), once F is taken of the whole board.
+
+F is exact. With x_i(c) the weight of the hands with card c and t_i that of all hands, each without
+the hands that S blocks, F is t_1 for one player, and for two players
+``t_1 t_2 - sum of x_1(c) x_2(c) + sum of p_1(f) p_2(f)``. For more players it is a sum over the hands
+of the last of them, which takes a table of larger sets. Tables are over all sets of m free cards,
+in colexicographic order: a set of cards c_1 < c_2 < … is number C(c_1, 1) + C(c_2, 2) + ….
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from subgame.errors import SubgameError
+from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.ranges import Range
+from subgame.lazy import np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+    Ints = npt.NDArray[np.int64]
+
+MOST = 4
+"""Folded players that can be given."""
+WORK = 4e8
+"""Sums over hands and sets of cards that a table may take."""
+CHUNK = 1 << 13
+"""Sets of cards that are looked at at once."""
+NOTHING = 1e-12
+"""What rounding leaves of zero."""
+
+
+class Bunching:
+    """F of sets of cards beside those that are `gone`: the first board and the dead cards."""
+
+    def __init__(self, deck: Deck, gone: Iterable[int], folded: Sequence[Range]) -> None:
+        self.deck, self.count = deck, len(folded)
+        self.gone = frozenset(gone)
+        free = np.array([card for card in range(deck.size) if card not in self.gone])
+        self.size = len(free)
+        self.number: Ints = np.full(deck.size, -1)
+        self.number[free] = np.arange(self.size)
+        self.graphs: list[Floats] = []  # [card, card] weights of the hands of each folded player
+        low, high = deck.hands.T
+        for held in folded:
+            whole = np.zeros((deck.size, deck.size))
+            whole[low, high] = whole[high, low] = held.weights / held.combos
+            self.graphs.append(whole[np.ix_(free, free)])
+        self._tables: dict[tuple[int, int], Floats] = {}
+
+    @cached_property
+    def _choose(self) -> Ints:
+        """[n, m] how many sets of m cards n cards have; float64 would be exact as well."""
+        rows = [[math.comb(n, m) for m in range(15)] for n in range(self.deck.size + 1)]
+        return np.array(rows, np.int64)
+
+    # Tables ----------------------------------------------------------------------------------
+    def check(self, later: int) -> None:
+        """Raise an error if the table for boards with `later` more cards would take too long."""
+        if self.count < 3:
+            return
+        sets = math.comb(self.size, 4 + later)
+        if sets * math.comb(self.size, 2) > WORK or self.count > 3:
+            raise SubgameError(
+                f"{self.count} folded ranges with {later} cards to come take too long to be exact: "
+                "give at most three on the river and two before it."
+            )
+
+    def table(self, players: int, m: int) -> Floats:
+        """F of the first `players` ranges, for every set of m free cards."""
+        key = players, m
+        if key not in self._tables:
+            out = np.empty(math.comb(self.size, m))
+            for at in range(0, len(out), CHUNK):
+                sets = self._sets(np.arange(at, min(at + CHUNK, len(out))), m)
+                out[at : at + CHUNK] = self._weights(players, sets)
+            out[np.abs(out) < NOTHING] = 0.0
+            self._tables[key] = out
+        return self._tables[key]
+
+    def _sets(self, numbers: Ints, m: int) -> Ints:
+        """[set, m] the cards of the sets with these numbers, the lowest first."""
+        left, out = numbers.copy(), np.empty((len(numbers), m), np.int64)
+        for k in range(m, 0, -1):
+            column = self._choose[:, k]
+            out[:, k - 1] = np.searchsorted(column, left, side="right") - 1
+            left -= column[out[:, k - 1]]
+        return out
+
+    def _place(self, sets: Ints) -> Ints:
+        """[...] the numbers of sets of cards [..., m], the lowest first."""
+        m = sets.shape[-1]
+        result: Ints = self._choose[sets, np.arange(1, m + 1)].sum(-1)
+        return result
+
+    def _weights(self, players: int, sets: Ints) -> Floats:
+        """[set] F of some sets."""
+        if players == 1:
+            return _left(self.graphs[0], sets)
+        if players == 2:
+            one, two = self.graphs[0], self.graphs[1]
+            meeting = (_by_card(one, sets) * _by_card(two, sets)).sum(1)
+            result: Floats = _left(one, sets) * _left(two, sets) - meeting + _left(one * two, sets)
+            return result
+        graph, fewer = self.graphs[players - 1], self.table(players - 1, sets.shape[1] + 2)
+        total = np.zeros(len(sets))
+        for a, b in zip(*np.nonzero(np.triu(graph)), strict=True):
+            free = np.flatnonzero((sets != a).all(1) & (sets != b).all(1))
+            more = np.sort(np.concatenate([sets[free], np.tile([a, b], (len(free), 1))], axis=1))
+            total[free] += graph[a, b] * fewer[self._place(more)]
+        return total
+
+    # Pairs of hands --------------------------------------------------------------------------
+    def of(self, cards: Iterable[int]) -> float:
+        """F of cards; those of the first board need not be among them."""
+        numbers = np.sort(self.number[[card for card in cards if card not in self.gone]])
+        return float(self.table(self.count, len(numbers))[self._place(numbers)])
+
+    def pairs(self, board: Iterable[int], one: Ints, two: Ints) -> npt.NDArray[np.float32]:
+        """[hand, hand] F of a board with each pair of hands, 0 where two of the cards are one."""
+        later = self.number[[card for card in board if card not in self.gone]]
+        mine, yours = self.number[self.deck.hands[one]], self.number[self.deck.hands[two]]
+        m = 4 + len(later)
+        table, out = self.table(self.count, m), np.zeros((len(one), len(two)), np.float32)
+        rows = max(1, CHUNK * 16 // max(len(two), 1))
+        for at in range(0, len(one), rows):
+            some = mine[at : at + rows]
+            shape = (len(some), len(two))
+            sets = np.empty((*shape, m), np.int64)
+            sets[:, :, :2], sets[:, :, 2:4], sets[:, :, 4:] = some[:, None], yours[None], later
+            sets.sort(axis=2)
+            apart = (sets[:, :, 1:] > sets[:, :, :-1]).all(2) & (sets[:, :, 0] >= 0)
+            places = self._place(np.where(apart[:, :, None], sets, np.arange(m)))
+            out[at : at + rows] = np.where(apart, table[places], 0.0)
+        return out
+
+
+def _left(graph: Floats, sets: Ints) -> Floats:
+    """[set] the weight of the hands that a set leaves possible."""
+    total, by_card = graph.sum() / 2, graph.sum(1)
+    inside = graph[sets[:, :, None], sets[:, None, :]].sum((1, 2)) / 2
+    result: Floats = total - by_card[sets].sum(1) + inside
+    return result
+
+
+def _by_card(graph: Floats, sets: Ints) -> Floats:
+    """[set, card] the weight of the hands with a card that a set leaves possible."""
+    out: Floats = graph.sum(1) - graph[sets].sum(1)
+    np.put_along_axis(out, sets, 0.0, axis=1)
+    return out
