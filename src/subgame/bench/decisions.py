@@ -29,13 +29,15 @@ from numpy.typing import NDArray
 from subgame.errors import SubgameError, unreadable
 from subgame.games import load as load_game
 from subgame.games.actions import kind_of
+from subgame.games.base import CHANCE
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import total_of
 from subgame.games.holdem.sizes import STREETS
 from subgame.play.agent import Agent, Event, Policy, policy_of
+from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.match import mixed_seed
 from subgame.play.named import AgentOptions, named_agents
-from subgame.play.searching import SearchAgent
+from subgame.play.searching import SearchAgent, actions_of
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.workers import own_cores, stopping
 
@@ -172,15 +174,19 @@ def _situation(data: Any, k: int, fields: dict[str, Any]) -> Situation:
 
 
 # Grades ---------------------------------------------------------------------------------------
-def asked(agent: Agent, game: Holdem, situation: Situation) -> Policy:
+def asked(agent: Agent, game: Holdem, situation: Situation, *, follow: bool = False) -> Policy:
     """What an agent does at the end of a line with each hand of the situation.
 
-    It decides at its own decisions on the way, too, as in play.
+    It decides at its own decisions on the way, too, as in play. To `follow` is to take the ranges
+    of the situation instead: on the streets before, a searching agent plays its blueprint.
     """
-    here, seat = ReachedRanges.start(game), situation.seat
+    here, seat, moves = ReachedRanges.start(game), situation.seat, situation.moves
     agent.begin(seat, mixed_seed(1))
-    for player, action in situation.moves:
-        if player == seat:
+    dealt = max((k for k, (player, _) in enumerate(moves) if player == CHANCE), default=0)
+    if follow and dealt and isinstance(agent, HoldemAgent):
+        agent.decided.unsolved[seat, actions_of(moves[:dealt])] = "the blueprint is followed"
+    for k, (player, action) in enumerate(moves):
+        if player == seat and not (follow and k < dealt):
             _policy(agent, here, np.flatnonzero(game.deck.compatible(here.board)))
         agent.observe(Event(player, action))
         here = here.child(action)
@@ -195,9 +201,11 @@ def _policy(agent: Agent, here: ReachedRanges, hands: NDArray[np.int64]) -> Poli
     return policy
 
 
-def graded(agent: Agent, game: Holdem, situation: Situation) -> dict[str, Any]:
+def graded(
+    agent: Agent, game: Holdem, situation: Situation, *, follow: bool = False
+) -> dict[str, Any]:
     """What an agent loses in a situation, in shares of the pot, and with which hands most."""
-    policy = asked(agent, game, situation)
+    policy = asked(agent, game, situation, follow=follow)
     lost = situation.losses(policy)
     worst = int(np.argmax(lost * situation.weight))
     said = zip(policy.actions, policy.probabilities[worst].round(3).tolist(), strict=True)
@@ -252,10 +260,12 @@ class Task(NamedTuple):
     agent: str
     options: AgentOptions
     situation: Situation
+    follow: bool = False
 
     def row(self) -> dict[str, Any]:
         """The grade."""
-        return graded(*_player(self.agent, self.options), self.situation)
+        agent, game = _player(self.agent, self.options)
+        return graded(agent, game, self.situation, follow=self.follow)
 
 
 @lru_cache(maxsize=1)
@@ -274,10 +284,11 @@ def run(
     options: AgentOptions | None = None,
     file: Path | None = None,
     jobs: int = 1,
+    follow: bool = False,
 ) -> dict[str, Any]:
     """Grade an agent; `only` is a street or a kind of situation.
 
-    With several `jobs` as many processes grade, each on `CORES` cores.
+    With several `jobs` as many processes grade, each on `CORES` cores. `follow` is as in `asked`.
     """
     situations, about = read(file)
     known = {one.street for one in situations} | {one.kind for one in situations}
@@ -286,7 +297,7 @@ def run(
     chosen = [one for one in situations if only in (None, one.street, one.kind)]
     chosen = chosen[::QUICK] if quick else chosen
     options, rows = options or AgentOptions(), list[dict[str, Any]]()
-    tasks = [Task(agent, options, one) for one in chosen]
+    tasks = [Task(agent, options, one, follow) for one in chosen]
     with ExitStack() as stack:
         pool = stack.enter_context(stopping(own_cores(jobs, CORES))) if jobs > 1 else None
         for row in map(Task.row, tasks) if pool is None else pool.map(Task.row, tasks):
