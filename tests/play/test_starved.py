@@ -18,6 +18,7 @@ from subgame.play.hunl.laid import Laid
 from subgame.play.hunl.plans import with_bet
 from subgame.play.hunl.turn import ENOUGH, TurnSolver, numbers
 from subgame.refine.live import MINIMUM
+from subgame.refine.ranges.reached import ReachedRanges
 
 LINE = [
     *((1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "c"), (1, "r200"), (0, "c"), (-1, "Qs")),
@@ -192,6 +193,7 @@ def test_a_short_solve_of_the_last_street_loses_no_more(
         observed(player, 0, line)
         live = player.live()
         here = live.reached
+        assert isinstance(here, ReachedRanges)
         state = player.early.follow(tuple(line), player.request())[0]
         laid = Laid(stored, state.hand).over_last_street(here)
         assert laid is not None
