@@ -491,7 +491,8 @@ def drive(
                 stopped = "stalled"
             if progress is not None:
                 last = run.curve[-1].exploitability if run.curve else float("nan")
-                progress(Step(run.iteration, run.seconds, last, stop.share(run, first)))
+                share, left = stop.share(run, first), stop.left(run)
+                progress(Step(run.iteration, run.seconds, last, share, left))
             if checkpoint is not None and (stopped or after - saved > SAVE_EVERY):
                 _save(run, checkpoint, last=bool(stopped))
                 saved = now()
