@@ -1,12 +1,15 @@
-"""Two checkouts of subgame on the same hold'em spots, taking turns, on one thread.
+"""Two checkouts of subgame on the same work, taking turns, on one thread.
 
-    python benchmarks/race_commits.py OLD NEW [SPOT ...] [--rounds N] [--out FILE]
+    python benchmarks/race_commits.py OLD NEW [WORK ...] [--rounds N] [--out FILE]
 
 OLD and NEW are folders of checkouts. Every solve is a process of its own, which imports the package
 from one of them. Times are CPU times of the process, and minima over the rounds. A time to a target
 counts iterations only: exploitability is measured after every fifth one, outside of the clock.
-Names of spots are those of `subgame bench holdem`; ``NAME:N`` runs N iterations without targets. It
-gives the CPU time of all of them and that of the fastest, because later iterations may be slower.
+Works are the hold'em spots of `subgame bench holdem` by name; ``NAME:N`` runs N iterations without
+targets. It gives the CPU time of all of them and that of the fastest, because later iterations may
+be slower. ``game:NAME`` is a small game of `subgame bench`: compiling, iterations of CFR+,
+exploitability. ``agent:N`` is N hands of the agent of whole hold'em against a caller, each solve
+with the same sizes and the same number of iterations, and no clock: CPU time by decision.
 """
 
 from __future__ import annotations
@@ -29,6 +32,10 @@ SLICE, ENOUGH = 0.03, 1.5
 """CPU seconds of the slices whose fastest gives the time of an iteration, and of all of them."""
 WARM = 100
 """Iterations before these slices, at least."""
+AGENT_BETS = "turn: 0.75x / cap 2; river: 0.75x / cap 2; add-all-in 2.5"
+AGENT_LIMITED = "flop: 0.75x / raise 1x / cap 2"
+AGENT_ITERATIONS = 25
+"""Sizes and iterations of the agent's solves, so that all commits do the same work."""
 
 
 def cpu_seconds(run: Any, count: int) -> float:
@@ -60,18 +67,101 @@ def fastest(made: Callable[[], Any], count: int) -> float:
     return best
 
 
+def measured(work: str) -> dict[str, Any]:
+    """One work in this process: what it took."""
+    kind, _, rest = work.partition(":")
+    one = {"game": small_game, "agent": agent_hands}.get(kind)
+    answer = solved(work) if one is None else one(rest)
+    return answer | {"peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
+
+
+def quickest(call: Callable[[], object]) -> float:
+    """CPU seconds of a call, at best of several."""
+    best, spent = float("inf"), 0.0
+    while spent < ENOUGH:
+        began = time.process_time()
+        call()
+        took = time.process_time() - began
+        best, spent = min(best, took), spent + took
+    return best
+
+
+def small_game(name: str) -> dict[str, Any]:
+    """A small game, compiled and solved by CFR+."""
+    import subgame as sg
+    from subgame.solve.schedule import parse
+    from subgame.solve.solver import Run
+
+    game = sg.games.load(name, **({"cards": 5} if name == "goofspiel" else {}))
+    tree = sg.compile(game)
+
+    def made() -> Run:
+        return Run(tree, parse("cfr+"), threads=1)
+
+    run = made()
+    run.advance(10)
+    strategy = run.strategy()
+    size = max(1, int(SLICE / fastest(made, 10) * 10))
+    return {
+        "nodes": tree.num_nodes,
+        "cpu_seconds_per_iteration": fastest(made, size) / size,
+        "targets": {
+            "all compiled": [1, quickest(lambda: sg.compile(game))],
+            "all evaluated": [1, quickest(lambda: sg.exploitability(tree, strategy))],
+        },
+    }
+
+
+def agent_hands(hands: str) -> dict[str, Any]:
+    """Hands of the agent of whole hold'em, after one that loads kernels and files."""
+    from subgame.games import load
+    from subgame.play import Always, match
+    from subgame.play.blueprint_agent import BlueprintAgent
+
+    try:
+        from subgame.play.hunl.agent import HoldemAgent
+    except ImportError:  # where it was once
+        from subgame.play.holdem_agent import HoldemAgent
+
+    game = load("hunl")
+    agent = HoldemAgent(
+        game,
+        BlueprintAgent(game).blueprint,
+        bets=AGENT_BETS,
+        limited=AGENT_LIMITED,
+        iterations=AGENT_ITERATIONS,
+        seconds=None,
+    )
+    decisions = 0
+
+    class Counted(HoldemAgent):
+        def act(self, infoset: str, legal: Any) -> str:
+            nonlocal decisions
+            decisions += 1
+            return str(super().act(infoset, legal))
+
+    agent.__class__ = Counted
+    match(game, [agent, Always("call")], hands=2, seed=0)
+    decisions = 0
+    began = time.process_time()
+    match(game, [agent, Always("call")], hands=int(hands), seed=1)
+    took = time.process_time() - began
+    targets = {f"all {hands} hands": [decisions, took]}
+    return {"nodes": 0, "cpu_seconds_per_iteration": took / decisions, "targets": targets}
+
+
 def solved(spot: str) -> dict[str, Any]:
-    """One solve in this process: what it took."""
+    """A spot of hold'em, solved."""
     from subgame.bench.holdem_spots import SPOTS as KNOWN
     from subgame.solve.schedule import parse
     from subgame.solve.solver import Run
 
     name, _, count = spot.partition(":")
-    given, best = KNOWN[name], float("inf")
-    tree = given.tree()
+    known, best = KNOWN[name], float("inf")
+    tree = known.tree()
 
     def made() -> Run:
-        return Run(tree, parse(SCHEDULE), threads=1, storage=given.storage)
+        return Run(tree, parse(SCHEDULE), threads=1, storage=known.storage)
 
     run = made()
     run.advance(1)  # kernels are loaded now
@@ -81,25 +171,25 @@ def solved(spot: str) -> dict[str, Any]:
         best, reached[f"all {count}"] = min(times), [int(count), sum(times)]
     else:
         run.measure()
-        reached = to_targets(made, given)
-        run.advance(max([WARM, *(each[0] for each in reached.values())]))
-        each = cpu_seconds(run, STEP) / STEP
-        size = max(1, int(SLICE / each))
-        for _ in range(max(3, int(ENOUGH / (size * each)))):
+        reached = to_targets(made, known)
+        run.advance(max([WARM, *(count for count, _ in reached.values())]))
+        one = cpu_seconds(run, STEP) / STEP
+        size = max(1, int(SLICE / one))
+        for _ in range(max(3, int(ENOUGH / (size * one)))):
             best = min(best, cpu_seconds(run, size) / size)
     return {
         "nodes": tree.num_nodes,
         "cpu_seconds_per_iteration": best,
         "targets": reached,
-        "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     }
 
 
 def asked(checkout: Path, spot: str) -> dict[str, Any]:
     """The same in another process, with the package of a checkout."""
-    environment = os.environ | {"PYTHONPATH": str(checkout.resolve() / "src")}
+    one = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    environment = os.environ | one | {"PYTHONPATH": str(checkout.resolve() / "src")}
     command = [sys.executable, __file__, "--child", spot]
-    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return answer
 
@@ -137,13 +227,13 @@ def line(row: dict[str, Any]) -> str:
     """A row for the terminal."""
     old, new, ratio = row["old"], row["new"], row["ratio"]
     parts = [f"{row['spot']:16} {old['nodes']:>8,} nodes"]
-    times = [each["cpu_seconds_per_iteration"] * 1e3 for each in (old, new)]
+    times = [side["cpu_seconds_per_iteration"] * 1e3 for side in (old, new)]
     parts.append(f"{times[0]:.4g} -> {times[1]:.4g} ms/iteration ({ratio['iteration']:.2f})")
     for target in sorted(set(old["targets"]) & set(new["targets"]), reverse=True):
         (n, s), (m, t) = old["targets"][target], new["targets"][target]
         label = target if target.startswith("all") else f"{target} %"
         parts.append(f"{label}: {s:.4g} s ({n} it) -> {t:.4g} s ({m} it) ({ratio[target]:.2f})")
-    peaks = [each["peak_bytes"] / 2**20 for each in (old, new)]
+    peaks = [side["peak_bytes"] / 2**20 for side in (old, new)]
     return "; ".join([*parts, f"{peaks[0]:.0f} -> {peaks[1]:.0f} MiB"])
 
 
@@ -157,7 +247,7 @@ def processor() -> str:
     """The processor, as Linux names it."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(each.split(":")[1].strip() for each in lines if "model name" in each)
+        return next(row.split(":")[1].strip() for row in lines if "model name" in row)
     except (OSError, StopIteration):
         return platform.processor()
 
@@ -187,6 +277,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) == 3 and sys.argv[1] == "--child":
-        print(json.dumps(solved(sys.argv[2])))
+        print(json.dumps(measured(sys.argv[2])))
     else:
         main()

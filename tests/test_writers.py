@@ -155,7 +155,7 @@ def test_cells_of_the_results_are_known() -> None:
     """The files in docs/results are what --keep continues from."""
     files = list((Path(__file__).parents[1] / "docs/results").glob("*.cells.json"))
     assert len(files) > 2
-    assert all(Cells(file).found for file in files)
+    assert all(Cells(file).results for file in files)
 
 
 def test_a_training_is_not_begun_anew_over_its_checkpoint(tmp_path: Path) -> None:

@@ -1,43 +1,63 @@
 """Make the situations of ``subgame bench decisions``: lines of play, solved to the end.
 
-    python tools/make_decisions.py decisions.npz --street river --count 60
-    python tools/make_decisions.py decisions.npz --street turn --count 4
+    python tools/make_decisions.py decisions.npz --street flop --solutions 30 --device cuda
+    python tools/make_decisions.py decisions.npz --street turn --solutions 30 --jobs 12
+    python tools/make_decisions.py decisions.npz --street river --solutions 70 --jobs 12
+    python tools/make_decisions.py decisions.npz --street preflop
 
-Situations that the file has are kept, so that streets can be added later, on a GPU (--device cuda).
-Both players' ranges follow the blueprint of the package up to the street that is solved.
+Both players' ranges follow the blueprint of the package up to the street that is solved. Several
+decisions of a solution are kept. Situations that the file has are not made again, so that streets
+can be added later. Before the flop there are open-shoves alone, with the ranges of push or fold.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import cache
+from multiprocessing import get_context
 from pathlib import Path
 from random import Random
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 import subgame as sg
-from subgame.bench.decisions import Situation, read, write
+from subgame.bench.decisions import Situation, nearest, read, write
 from subgame.blueprints.follow import DETERMINISTIC, AbstractDecision, FollowedBetting
 from subgame.blueprints.stored import StoredBlueprint
+from subgame.engines.arrays import as_numpy
+from subgame.games.actions import kind_of
 from subgame.games.base import CHANCE
 from subgame.games.holdem.bets import BetSizes
+from subgame.games.holdem.equity import possible
 from subgame.games.holdem.game import Holdem, HoldemState
 from subgame.games.holdem.ranges import Range
-from subgame.games.holdem.rules import Bet
+from subgame.games.holdem.rules import Bet, Betting, total_of
 from subgame.games.holdem.sizes import STREETS
 from subgame.games.holdem.translation import likelihood, real_action
 from subgame.papers.report import commit, machine
 from subgame.refine.ranges.reached import ReachedRanges
-from subgame.spots.endgame import Endgame
+from subgame.solve.solver import Run, begin, drive
+from subgame.spots.browse import Explorer
+from subgame.spots.decisions import class_names, class_of
+from subgame.spots.lines import Walk
+from subgame.spots.pushfold import push_fold
+from subgame.tree.compile import compile
+from subgame.tree.strategy import Strategy
 
 MENUS = {
     "river": "river: 0.17x 0.33x 0.75x 1.25x 2x a / raise 2r 1x a / raise2 a / cap 3",
-    "turn": "turn: 0.17x 0.5x 1x 2x / raise 2r 1x / cap 2; river: 0.75x / raise a / cap 2",
-    "flop": "flop: 0.17x 0.5x 1x / raise 1x / cap 2; turn, river: 0.75x / cap 1",
+    "turn": "turn: 0.17x 0.33x 0.75x 2x / raise 2r 1x / cap 3; river: 0.75x / raise 1x / cap 2; "
+    "add-all-in 1.5",
+    "flop": "flop: 0.17x 0.75x 2x / raise 2r 1x / cap 2; turn: 0.75x / cap 2; "
+    "river: 0.75x / cap 2; add-all-in 1",
 }
 """The bets of the solutions, by the street on which they begin."""
 POTS = {
@@ -59,32 +79,65 @@ FACED: dict[str, tuple[Bet, ...]] = {
 """What happens on the street that is solved before the agent decides."""
 BETWEEN = ((Bet(0), Bet(0)), (Bet(0), Bet(0.5), Bet(0)), (Bet(1.0), Bet(0)))
 """The betting of the streets between: checks, a bet of half the pot, a lead of the pot."""
+KEPT = 2
+"""Decisions that are kept of a solution."""
+LEAST = 1e-4
+"""Hands that are rarer, beside the commonest one, are left out."""
 Moves = list[tuple[int, str]]
+Floats = NDArray[np.float64]
 
 
-def line(game: Holdem, pot: str, kind: str, street: int, random: Random) -> tuple[Moves, Moves]:
-    """The moves up to the street, and those on it."""
-    betting, before = game.start(), Moves()
+class Wanted(NamedTuple):
+    """One solution, and how it is computed."""
+
+    pot: str
+    street: str
+    number: int
+    iterations: int
+    target: float
+    device: str
+    threads: int | None
+
+
+@cache
+def loaded() -> tuple[Holdem, StoredBlueprint]:
+    """The game and the blueprint that ranges follow."""
+    game = sg.games.load("hunl")
+    assert isinstance(game, Holdem)
+    return game, StoredBlueprint.load()
+
+
+def line(game: Holdem, pot: str, street: int, random: Random) -> Moves:
+    """The moves up to a street, whose cards are dealt."""
+    betting, moves = game.start(), Moves()
     cards = random.sample(range(game.deck.size), 3 + street - 1)
-
-    def make(bets: Sequence[Bet]) -> Moves:
-        nonlocal betting
-        moves = Moves()
-        for bet in bets:
-            if not betting.is_over:
-                moves.append((betting.player, real_action(betting, bet)))
-                betting = betting.child(moves[-1][1])
-        return moves
-
     for action in POTS[pot].split():
-        before.append((betting.player, action))
+        moves.append((betting.player, action))
         betting = betting.child(action)
     for k in range(1, street + 1):
         dealt = cards[:3] if k == 1 else cards[k + 1 : k + 2]
-        before.append((CHANCE, game.deck.name(sorted(dealt))))
-        if k < street:
-            before += make(random.choice(BETWEEN))
-    return before, make(FACED[kind])
+        moves.append((CHANCE, game.deck.name(sorted(dealt))))
+        for bet in random.choice(BETWEEN) if k < street else ():
+            moves.append((betting.player, real_action(betting, bet)))
+            betting = betting.child(moves[-1][1])
+    return moves
+
+
+def own_moves(game: Holdem, betting: Betting, kind: str) -> Moves | None:
+    """What is faced on the street that is solved, by its menu; None if there is no such bet."""
+    moves, street = Moves(), betting.street
+    for bet in FACED[kind]:
+        actions, wanted = game.actions(betting), real_action(betting, bet)
+        action = actions[nearest(actions, wanted)]
+        if kind_of(action) != kind_of(wanted):
+            return None
+        if kind_of(action) == "raise" and bet.all_in != (total_of(action) == betting.most_raise):
+            return None
+        moves.append((betting.player, action))
+        betting = betting.child(action)
+        if betting.is_over or betting.street != street:
+            return None
+    return moves
 
 
 def reached_by(game: Holdem, blueprint: StoredBlueprint, moves: Moves) -> ReachedRanges:
@@ -105,94 +158,188 @@ def reached_by(game: Holdem, blueprint: StoredBlueprint, moves: Moves) -> Reache
     return reached
 
 
-def solved(
-    game: Holdem, reached: ReachedRanges, own: Moves, street: str, options: argparse.Namespace
-) -> tuple[Endgame, str]:
-    """The rest of the game from a street on, and the line to the decision."""
+class Solution(Explorer):
+    """A solved street; values of its decisions are computed where it was solved."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.played = run, run.played()
+        one, two = (run.engine.host(numbers, 1) for numbers in self.played)
+        super().__init__(Strategy(run.tree, (one, two), check=False))
+        self._rows: dict[int, Floats] = {}
+
+    def rows(self, walk: Walk, q: int) -> Floats:
+        engine: Any = self.run.engine
+        if not hasattr(engine, "device"):
+            return super().rows(walk, q)
+        if q not in self._rows:
+            theirs, ours = self.played[1 - q], self.played[q]
+            rows = engine.row_values(q, theirs, engine.roots(1 - q), ours)[0]
+            self._rows[q] = as_numpy(rows[:, 0, : len(self.tree.units[0].hands[q])])
+        return self._rows[q]
+
+
+def solved(game: Holdem, reached: ReachedRanges, wanted: Wanted) -> Solution:
+    """The rest of the game from a street on."""
     one, two = (Range(reach / reach.max(), game.deck) for reach in reached.reach)
-    bets = BetSizes.parse(MENUS[street])
-    betting, added = reached.betting, list[str]()
-    for _, action in own:  # bets that the menu may lack
-        added.append(f"{betting}{action}")
-        betting = betting.child(action)
-    bets, first = replace(bets, added=tuple(added)), reached.betting
-    spot = replace(game, board=reached.board, first=first, ranges=(one, two), bets=bets)
-    result = sg.solve(
-        sg.compile(spot), "hs-dcfr", iterations=options.iterations, device=options.device
+    spot = replace(game, board=reached.board, first=reached.betting, ranges=(one, two))
+    merge = True if wanted.device == "cpu" else "boards"
+    run, limits = begin(
+        compile(spot, memory_limit=None, merge=merge),
+        "hs-dcfr",
+        iterations=wanted.iterations,
+        target=wanted.target * float(reached.betting.pot),
+        device=wanted.device,
+        threads=wanted.threads,
     )
-    return Endgame.of(result.strategy), " ".join(action for _, action in own)
+    drive(run, limits)
+    run.release()
+    return Solution(run)
 
 
-def situation(
-    game: Holdem, blueprint: StoredBlueprint, name: str, options: argparse.Namespace
-) -> Situation | None:
-    """One situation by its name: pot, what is faced, street and number."""
-    pot, kind, street, _ = name.split(", ")
-    before, own = line(game, pot, kind, STREETS.index(street), Random(name))
-    if len(own) < len(FACED[kind]):  # all chips are in before
-        return None
+def situations(wanted: Wanted) -> list[Situation]:
+    """The decisions that are kept of one solution; none if the line is never played."""
+    game, blueprint = loaded()
+    name = f"{wanted.pot}, {wanted.street}, {wanted.number}"
+    before = line(game, wanted.pot, STREETS.index(wanted.street), Random(name))
     reached = reached_by(game, blueprint, before)
     nobody = not (reached.reach[0] * reached.weight(0)).any()
     if nobody or reached.is_over or reached.player == CHANCE:
-        return None
-    betting = reached.betting.play(" ".join(action for _, action in own))
-    if betting.is_over or betting.street != reached.betting.street:  # nobody could raise
-        return None
-    spot, told = solved(game, reached, own, street, options)
-    here = spot.decision(told)
-    values, pot_here = here.action_ev, float(here.betting.pot)
-    held = (here.chance > 1e-6) & np.isfinite(values).all(1)
+        return []
+    menu = replace(game, bets=BetSizes.parse(MENUS[wanted.street]))
+    kinds = list(FACED)[wanted.number % len(FACED) :] + list(FACED)
+    lines = {kind: own_moves(menu, reached.betting, kind) for kind in kinds}
+    faced = {kind: own for kind, own in lines.items() if own is not None}
+    solution, made = solved(menu, reached, wanted), list[Situation]()
+    left = solution.run.evaluated(solution.played).mean / float(reached.betting.pot)
+    for kind, own in itertools.islice(faced.items(), 0, None, max(1, len(faced) // KEPT)):
+        if len(made) == KEPT:
+            break
+        one = decision(solution, own)
+        if one is not None:
+            named = f"{wanted.pot}, {kind}, {wanted.street}, {wanted.number}"
+            moves = (*before, *own)
+            made.append(replace(one, name=named, kind=kind, moves=moves, exploitability=left))
+    return made
+
+
+def decision(solution: Solution, own: Moves) -> Situation | None:
+    """A decision of a solution, without its name; None if nobody arrives there."""
+    here = solution.decision(" ".join(action for _, action in own))
+    values, pot = here.action_ev, float(here.betting.pot)
+    held = (here.chance > LEAST * here.chance.max()) & np.isfinite(values).all(1)
     if not held.any() or len(here.actions) < 2:
         return None
     evs = values[held]
-    most = sg.exploitability(spot.strategy.tree, spot.strategy)
     return Situation(
-        name=name,
-        kind=kind,
-        moves=(*before, *own),
+        name="",
+        kind="",
+        moves=(),
         seat=here.player,
-        street=street,
-        pot=pot_here,
+        street=STREETS[here.betting.street],
+        pot=pot,
         actions=here.actions,
-        exploitability=most.mean / float(reached.betting.pot),
+        exploitability=0.0,
         hands=np.asarray(here.hands)[held],
         weight=here.chance[held] / here.chance[held].sum(),
-        loss=(evs.max(1, keepdims=True) - evs) / pot_here,
+        loss=(evs.max(1, keepdims=True) - evs) / pot,
     )
+
+
+def open_shove() -> Situation:
+    """The big blind faces all-in at once; the small blind holds what it has in push or fold."""
+    game, _ = loaded()
+    deck, shove = game.deck, f"r{max(game.rules.stacks)}"
+    first = game.start()
+    betting = first.child(shove)
+    chart = push_fold(float(max(game.rules.stacks) / game.rules.blinds[1]))
+    classes = [class_names(deck)[k] for k in class_of(deck)]
+    pushed = np.array([chart.push[name] for name in classes])
+    gain = np.array([chart.call_ev[name] for name in classes]) * float(game.rules.blinds[1])
+    chance, pot = possible(deck, pushed), float(betting.pot)
+    losses = np.stack([np.maximum(gain, 0), np.maximum(-gain, 0)], axis=1) / pot
+    return Situation(
+        name="unopened, an open-shove, preflop, 0",
+        kind="an open-shove",
+        moves=((first.player, shove),),
+        seat=betting.player,
+        street="preflop",
+        pot=pot,
+        actions=("f", "c"),
+        exploitability=chart.exploitability * float(game.rules.blinds[1]) / pot,
+        hands=np.arange(deck.num_hands),
+        weight=chance / chance.sum(),
+        loss=losses,
+    )
+
+
+def all_made(wanted: Sequence[Wanted], jobs: int) -> Iterator[list[Situation]]:
+    """The situations of the solutions, in their order."""
+    if jobs == 1:
+        for one in wanted:
+            yield situations(one)
+            gc.collect()  # memory of a device is held by circles
+        return
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as executor:
+        yield from executor.map(situations, wanted)
+
+
+def device_name(device: str) -> str:
+    """What solved the situations."""
+    if device == "cpu":
+        return device
+    import torch
+
+    return torch.cuda.get_device_name(device)
+
+
+def added(
+    made: Iterable[list[Situation]], kept: list[Situation], about: dict[str, Any], file: Path
+) -> int:
+    """Add situations to a file as they come; their number."""
+    began, count, known = time.perf_counter(), 0, {one.name for one in kept}
+    for some in made:
+        new = [one for one in some if one.name not in known]
+        kept += new
+        count += len(new)
+        if new:
+            write(file, kept, about)
+        spent = time.perf_counter() - began
+        for one in new:
+            print(f"{one.name}: {one.exploitability:.2%} of the pot, {spent:.0f} s", flush=True)
+    return count
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
-    parser.add_argument("--street", choices=list(MENUS), default="river")
-    parser.add_argument("--count", type=int, default=60)
-    parser.add_argument("--iterations", type=int, default=400)
+    parser.add_argument("--street", choices=["preflop", *MENUS], default="river")
+    parser.add_argument("--solutions", type=int, default=60)
+    parser.add_argument("--iterations", type=int, default=1000)
+    parser.add_argument("--target", type=float, default=0.001, help="in shares of the pot")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
-    game, blueprint = sg.games.load("hunl"), StoredBlueprint.load()
-    assert isinstance(game, Holdem)
     kept, about = read(options.file) if options.file.exists() else ([], {"runs": []})
-    known = {one.name for one in kept}
-    kinds = itertools.cycle(itertools.product(FACED, POTS))
-    began, done = time.process_time(), 0
-    for number, (kind, pot) in enumerate(kinds):
-        if done >= options.count:
-            break
-        name = f"{pot}, {kind}, {options.street}, {number}"
-        made = None if name in known else situation(game, blueprint, name, options)
-        done += name in known or made is not None
-        if made is not None:
-            kept.append(made)
-            write(options.file, kept, about)
-            spent = time.process_time() - began
-            print(f"{name}: {made.exploitability:.2%} of the pot, {spent:.0f} s", flush=True)
+    known = {(one.street, *one.name.split(", ")[:1], one.name.split(", ")[-1]) for one in kept}
+    solve = (options.iterations, options.target, options.device, None if options.jobs == 1 else 1)
+    pots = itertools.cycle(POTS)
+    wanted = [
+        Wanted(pot, options.street, number, *solve)
+        for number, pot in zip(range(options.solutions), pots, strict=False)
+        if (options.street, pot, str(number)) not in known
+    ]
+    early = options.street == "preflop"
+    made = iter([[open_shove()]]) if early else all_made(wanted, options.jobs)
+    count = added(made, kept, about, options.file)
     about["runs"].append(
         {
             "street": options.street,
-            "count": options.count,
+            "solutions": count if early else len(wanted),
+            "situations": count,
             "iterations": options.iterations,
-            "menu": MENUS[options.street],
-            "device": options.device,
+            "target": options.target,
+            "menu": MENUS.get(options.street, "all-in or fold"),
+            "device": device_name(options.device),
             "commit": commit(),
             "machine": machine(),
         }

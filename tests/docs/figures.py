@@ -1,7 +1,17 @@
-"""Figures of the documentation: what counts as one, and whether a result file has it.
+"""Figures of the documentation: what counts as one, and where it comes from.
 
-`figures.toml` binds every figure of some pages to one place of one file, so that a changed digit is
-noticed. After a change of such a page or file,
+`figures.toml` binds every figure of some pages to where it comes from, so that a changed digit is
+noticed. That is one of
+
+    bench: /benchmarks/0/ours            a number of a result file
+    demo: /notes/0#2                     the second number of a text in it
+    bench: /rows/0/ours over /rows/1/ours        a ratio, or how far it is from 1
+    bench: /rows/0/ours minus /rows/1/ours       a difference; a sum by "plus", a product by "times"
+    src/subgame/spots/stop.py            a setting, in a source or a test
+    src/subgame/data/flops.json bytes    the size of a file
+    code beside it                       an example, in code of the same paragraph
+
+After a change of such a page or file,
 
     python tests/docs/figures.py README.md docs/comparison.md
 
@@ -14,7 +24,7 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,7 +43,7 @@ CODE = re.compile(
 )
 UNITS = "ms|µs|ns|s|seconds?|minutes?|hours?|mbb/h|[GMK]i?B|times|%|CPU seconds"
 NUMBER = re.compile(
-    r"(?<![\w.,/#-])(?P<number>\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?(?:e-?\d+)?)(?![\w,]*\d)"
+    r"(?<![\w.,/#-])(?P<number>\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?(?:e-?\d{1,2})?)(?![\w,]*\d)"
     rf"(?P<unit>\s?(?:{UNITS})(?![\w/]))?"
 )
 SAME = re.compile(rf"(?:\s?(?:/|to|and|±|,)\s?[\d.,]*\d)+\s?(?P<unit>{UNITS})(?![\w/])")
@@ -56,6 +66,11 @@ TIME = {
 SIZE = {"KiB": 2**-10, "MiB": 2**-20, "GiB": 2**-30, "KB": 1e-3, "MB": 1e-6, "GB": 1e-9}
 LONG = 60
 """Entries of a list that is a series, and not looked at: a page shows none of it."""
+
+
+BESIDE = "code beside it"
+ASIDE = re.compile(r"/(machine|date|commit|seconds|made|command)\b")
+"""Places that pages seldom show."""
 
 
 class Figure(NamedTuple):
@@ -103,28 +118,54 @@ def numbers(stem: str) -> frozenset[float]:
     """Every number in a result file, also those in its texts; or in a test."""
     if stem.endswith(".py"):
         return frozenset(_numbers((HOME / stem).read_text(encoding="utf-8")))
-    return frozenset(number for _, values in places(stem) for number in values)
+    return frozenset(place.value for place in places(stem))
+
+
+class Place(NamedTuple):
+    """A number of a result file."""
+
+    name: str
+    value: float
+    words: frozenset[str]
+    """What describes it: the names on the path, and texts beside it."""
 
 
 @cache
-def places(stem: str) -> tuple[tuple[str, frozenset[float]], ...]:
-    """Every place of a result file with its numbers; a text, and a name, may have several."""
-    content = json.loads(FILES[stem].read_text(encoding="utf-8"))
-    return tuple((place, frozenset(values)) for place, values in _places(content, ""))
+def places(stem: str) -> tuple[Place, ...]:
+    """Every number of a result file; a text with several, and a name, have ``#1``, ``#2``..."""
+    return tuple(_places(json.loads(FILES[stem].read_text(encoding="utf-8")), "", frozenset()))
 
 
-def _places(content: Any, at: str) -> Iterator[tuple[str, set[float]]]:
+@cache
+def by_place(stem: str) -> dict[str, float]:
+    """Place -> number."""
+    return {place.name: place.value for place in places(stem)}
+
+
+def _places(content: Any, at: str, words: frozenset[str]) -> Iterator[Place]:
     if isinstance(content, dict):
+        texts = [value for value in content.values() if isinstance(value, str) and len(value) < 90]
+        words |= _words(" ".join(texts))
         for key, value in content.items():
-            yield f"{at}/{key} (name)", {*_numbers(key)}
-            yield from _places(value, f"{at}/{key}")
+            yield from _in_text(key, f"{at}/{key} (name)", words)
+            yield from _places(value, f"{at}/{key}", words | _words(key))
     elif isinstance(content, list):
         for k, value in enumerate(content if len(content) <= LONG else ()):
-            yield from _places(value, f"{at}/{k}")
+            yield from _places(value, f"{at}/{k}", words)
     elif isinstance(content, str):
-        yield at, {*_numbers(content)}
+        yield from _in_text(content, at, words)
     elif isinstance(content, int | float) and not isinstance(content, bool):
-        yield at, {abs(float(content))}
+        yield Place(at, abs(float(content)), words)
+
+
+def _in_text(text: str, at: str, words: frozenset[str]) -> Iterator[Place]:
+    values = [*_numbers(text)]
+    for k, value in enumerate(values, 1):
+        yield Place(f"{at}#{k}" if len(values) > 1 else at, value, words | _words(text))
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[a-z]{3,}|\d[\d,]+", text.lower()))
 
 
 def _numbers(text: str) -> Iterator[float]:
@@ -148,11 +189,6 @@ def factors(unit: str) -> tuple[float, ...]:
     return (1.0, time) if time and time != 1 else (1.0,)
 
 
-def is_in(figure: Figure, stems: Iterable[str]) -> bool:
-    """Whether a file has a number that is shown as this figure."""
-    return any(is_shown_as(figure, number) for stem in stems for number in numbers(stem))
-
-
 def is_shown_as(figure: Figure, number: float) -> bool:
     """Whether a number of a file, rounded and in its unit, is this figure."""
     half = 0.501 * 10.0**-figure.digits
@@ -174,11 +210,6 @@ def blocks(text: str) -> Iterator[tuple[str, list[str]]]:
             yield block, [*(named_files(block) or near), *tests]
 
 
-def missing(text: str) -> list[Figure]:
-    """The figures of a page that no result file has."""
-    return [f for block, stems in blocks(text) for f in figures(block) if not is_in(f, stems)]
-
-
 # Figures that are bound to a place -----------------------------------------------------------
 def sentences(page: str, text: str) -> str:
     """What is bound of a page: of those that are made from files, all but the tables."""
@@ -193,27 +224,55 @@ def on_page(page: str) -> list[tuple[Figure, str, list[str]]]:
 
 
 def bound() -> dict[str, list[str]]:
-    """Page -> its figures in their order, each as ``figure = file: place``."""
+    """Page -> its figures in their order, each as ``figure = where``; see the module."""
     return dict(tomllib.loads(BOUND.read_text(encoding="utf-8")))
 
 
-def is_at(figure: Figure, where: str) -> bool:
-    """Whether a place, ``file: place``, has a figure."""
+JOINED: dict[str, Callable[[float, float], list[float]]] = {
+    "over": lambda x, y: [x / y, abs(x / y - 1)],
+    "minus": lambda x, y: [abs(x - y)],
+    "plus": lambda x, y: [x + y],
+    "times": lambda x, y: [x * y],
+}
+"""How a figure is computed from two numbers of a file."""
+
+
+def is_at(figure: Figure, where: str, block: str = "") -> bool:
+    """Whether the place that it is bound to, as the module says, has a figure of a paragraph."""
     stem, _, place = where.partition(": ")
-    values = numbers(stem) if stem.endswith(".py") else dict(places(stem)).get(place, frozenset())
+    if where == BESIDE:
+        values = [number for code in CODE.findall(block) for number in _numbers(code)]
+    elif stem.endswith(" bytes"):
+        values = [float((HOME / stem.removesuffix(" bytes")).stat().st_size)]
+    elif stem.endswith(".py"):
+        values = [*numbers(stem)]
+    else:
+        one, how, two = re.fullmatch(rf"(.*?)(?: ({'|'.join(JOINED)}) (/.*))?", place).groups()
+        known = by_place(stem) if stem in FILES else {}
+        if one not in known or (how and two not in known):
+            values = []
+        else:
+            values = JOINED[how](known[one], known[two]) if how else [known[one]]
     return any(is_shown_as(figure, number) for number in values)
 
 
-def suggested(figure: Figure, block: str, stems: Iterable[str]) -> str:
-    """The place that has a figure and shares most words with the text around it."""
-    words = {*re.findall(r"[a-z]{3,}", block.lower())}
-    options = [
-        (len(words & {*re.findall(r"[a-z]{3,}", place.lower())}) - 5 * ("(name)" in place), where)
-        for stem in stems
-        for place, _ in ([("", None)] if stem.endswith(".py") else places(stem))
-        if is_at(figure, where := f"{stem}: {place}" if place else stem)
-    ]
-    return max(options, key=lambda option: option[0])[1] if options else "nowhere"
+def suggested(figure: Figure, block: str, stems: Iterable[str], last: str = "") -> str:
+    """The number that is a figure and is described in the words around it, near the `last` one."""
+    if is_at(figure, BESIDE, block):
+        return BESIDE
+    words, options = _words(block), [(-50, "nowhere")]
+    for stem in stems:
+        if stem.endswith(".py"):
+            options += [(-3, stem)] * is_at(figure, stem)
+            continue
+        for place in places(stem):
+            if is_shown_as(figure, place.value):
+                where = f"{stem}: {place.name}"
+                near = last.rpartition("/")[0] == where.rpartition("/")[0]
+                far = 5 * ("(name)" in where) + 9 * bool(ASIDE.search(where))
+                score = 3 * len(words & place.words) - len(place.words) / 9 + 4 * near - far
+                options.append((score, where))
+    return max(options, key=lambda option: option[0])[1]
 
 
 def bind(pages: Iterable[str]) -> None:
@@ -223,8 +282,9 @@ def bind(pages: Iterable[str]) -> None:
         old, lines = list(kept.get(page, ())), []
         for figure, block, stems in on_page(page):
             same = [line for line in old if line.partition(" = ")[0] == figure.text]
-            held = [line for line in same if is_at(figure, line.partition(" = ")[2])]
-            line = held[0] if held else f"{figure.text} = {suggested(figure, block, stems)}"
+            held = [line for line in same if is_at(figure, line.partition(" = ")[2], block)]
+            last = lines[-1].partition(" = ")[2] if lines else ""
+            line = held[0] if held else f"{figure.text} = {suggested(figure, block, stems, last)}"
             if held:
                 old.remove(line)
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
 from subgame.abstraction import Recipe  # noqa: E402
+from subgame.errors import SubgameError  # noqa: E402
 from subgame.papers import KEYS, Report  # noqa: E402
 from subgame.papers import brown2017_table2 as table2  # noqa: E402
 from subgame.papers import brown2017_tables as tables  # noqa: E402
@@ -46,7 +48,7 @@ def test_cells_are_kept_one_by_one(file: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(LastStreet, "evaluate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         tables.compute(key, HOW, Cells(file), "torch")
-    assert len(Cells(file).found) == 3  # the blueprint, Unsafe and Resolve
+    assert len(Cells(file).results) == 3  # the blueprint, Unsafe and Resolve
     done = []
 
     def counted(self: Any, gadget: Any, *args: Any) -> Any:
@@ -56,14 +58,14 @@ def test_cells_are_kept_one_by_one(file: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(LastStreet, "evaluate", counted)
     tables.compute(key, HOW, Cells(file), "torch")
     assert done == ["maxmargin"] * 2
-    found = tables.compared(key, HOW, Cells(file))
-    ours = {line["quantity"].split(": ")[1]: line["ours"] for line in found.rows[:4]}
+    result = tables.compared(key, HOW, Cells(file))
+    ours = {line["quantity"].split(": ")[1]: line["ours"] for line in result.rows[:4]}
     assert ours["Resolve"] < ours["Blueprint"]
     assert ours["Maxmargin"] < ours["Blueprint"]
-    assert found.rows[4]["quantity"] == "nlfh-small, exact: Blueprint"
-    assert found.rows[4]["ours"] < ours["Resolve"] / 5
-    assert "of the blueprint" in found.rows[1]["note"]
-    made = Report(key, "", "", found.rows, found.data, "", 0, found.settings)
+    assert result.rows[4]["quantity"] == "nlfh-small, exact: Blueprint"
+    assert result.rows[4]["ours"] < ours["Resolve"] / 5
+    assert "of the blueprint" in result.rows[1]["note"]
+    made = Report(key, "", "", result.rows, result.data, "", 0, result.settings)
     assert made.text()
 
 
@@ -99,7 +101,7 @@ def test_a_cell_is_kept_by_seat(tmp_path: Path) -> None:
     assert cells.lacks("a | b") == [0]
     cells.put("a | b", {"0": {"won": 4.0, "margin": 0.5, "seconds": 1.0}})
     assert cells.lacks("a | b") == []
-    assert cells.found["a | b"] == {
+    assert cells.results["a | b"] == {
         "mbb/h": 30.0,
         "per seat, mbb/h": [40.0, 20.0],
         "seconds": 4.0,
@@ -110,19 +112,37 @@ def test_a_cell_is_kept_by_seat(tmp_path: Path) -> None:
 def test_table_2_is_less_the_value_of_the_bet() -> None:
     """Seats won 3 and -1 chips where the game is worth 2 and -2: 1 chip each, 10 mbb/h."""
     cells, steps = Cells(None, "here"), table2.FULL
-    seats = dict.fromkeys(table2.NAMES, (4.0, 0.0))
+    seats = dict.fromkeys(table2.PRINTED, (4.0, 0.0))
     seats |= {"Blueprint": (0.1, 0.1), "Value of the bet": (2.0, -2.0), "Resolve": (3.0, -1.0)}
     for name, won in seats.items():
         for p in (0, 1):
             cells.put(steps.key(name), {str(p): {"won": won[p], "gap": 0.01, "seconds": 1.0}})
-    found = table2.compared(steps, cells)
-    assert found.data["mbb/h"] == {
+    result = table2.compared(steps, cells)
+    assert result.data["mbb/h"] == {
         name: pytest.approx(10 if name == "Resolve" else 20) for name in table2.PRINTED
     }
-    quantities = {line["quantity"]: line for line in found.rows}
+    quantities = {line["quantity"]: line for line in result.rows}
     assert quantities["Resolve"]["paper"] == pytest.approx(1.502)
     assert quantities["translation against the best nested row"]["ours"] == pytest.approx(2)
-    assert found.settings["cells made by"] == ["here"]
+    assert result.settings["cells made by"] == ["here"]
+
+
+def test_table_2_of_one_row_by_another_schedule() -> None:
+    """The value of the bet is the game's: it is not computed again for another schedule."""
+    cells, name = Cells(None, "here"), "Unsafe (expensive)"
+    steps = replace(table2.FULL, schedule="cfr+", expensive=2400)
+    assert steps.key(table2.VALUE) == table2.FULL.key(table2.VALUE)
+    assert steps.key(name) != table2.FULL.key(name)
+    won = {"Blueprint": (0.1, 0.1), "Value of the bet": (2.0, -2.0), name: (3.0, -1.0)}
+    for key, seats in won.items():
+        for p in (0, 1):
+            cells.put(steps.key(key), {str(p): {"won": seats[p], "gap": 0.01, "seconds": 1.0}})
+    table2.compute(steps, cells, lambda what, share: None, table2.named(name))
+    result = table2.compared(steps, cells, table2.named(name))
+    assert result.data["mbb/h"] == {name: pytest.approx(10)}
+    assert result.settings["schedule"] == "cfr+"
+    with pytest.raises(SubgameError, match="row of Table 2"):
+        table2.named("Unsafe (expansive)")
 
 
 def test_hours_are_iterations_times_cells() -> None:
@@ -152,8 +172,8 @@ def test_tables_share_columns() -> None:
 
 def test_classes_of_boards_have_enough_buckets() -> None:
     full = tables.Settings()
-    found = [full.recipe_for(count).textures for count in (100, 200, 2000, 30000)]
-    assert found == [None, 2, 20, 60]
+    result = [full.recipe_for(count).textures for count in (100, 200, 2000, 30000)]
+    assert result == [None, 2, 20, 60]
 
 
 def test_what_is_missing_is_left_out_of_a_report() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,29 @@ def test_a_gauntlet_goes_on_from_its_logs(tmp_path: Path) -> None:
     assert [c.result.aivat for c in again] == [c.result.aivat for c in first]
     assert first[0].result.hands == 4
     assert first[0].as_dict()["deals"] == 2
+
+
+def test_deals_are_played_in_turn_and_up_to_a_limit(tmp_path: Path) -> None:
+    game = hunl(2000, ranks="9TJQKA", suits="cd")
+    deals = {"call": 3, "shove": 2}
+    whole = gauntlet(game, Always("call"), deals)
+    played = list[str]()
+    with ThreadPoolExecutor(1) as executor:
+        again = gauntlet(
+            game,
+            Always("call"),
+            deals,
+            logs=tmp_path,
+            executor=executor,
+            progress=lambda name, done, hands: played.append(name),
+        )
+    assert sorted(played) == ["call", "call", "call", "shove", "shove"]
+    assert [c.result.aivat for c in again] == [c.result.aivat for c in whole]
+    assert [c.as_dict()["played"] for c in again] == [3, 2]
+    # A limit that is over at once: what the logs have is reported, and nothing else.
+    more = gauntlet(game, Always("call"), {"call": 9}, logs=tmp_path, seconds=-1)
+    assert more[0].as_dict() | {"deals": 3} == again[0].as_dict()
+    assert more[0].deals == 9
 
 
 def test_names_and_numbers_of_deals() -> None:

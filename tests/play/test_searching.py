@@ -30,7 +30,7 @@ def whole(agent: NestedAgent, tree: sg.PublicTree) -> sg.Strategy:
 @pytest.mark.parametrize("technique", ["resolve", "maxmargin", "reach-maxmargin", "unsafe"])
 def test_from_the_last_round_on_it_is_refine(leduc: sg.Strategy, technique: str) -> None:
     """Alternative payoffs, gifts and ranges followed along a hand are those of the whole tree."""
-    agent = NestedAgent(leduc, technique=technique, iterations=40, seconds=None)
+    agent = NestedAgent(leduc, technique=technique, iterations=40, seconds=None, allow_worse=True)
     verb = sg.refine(
         leduc.tree,
         leduc,
@@ -59,7 +59,9 @@ def test_off_tree_bets_are_answered_as_by_nest(technique: str) -> None:
 def test_on_holdem_it_is_refine_up_to_rounding(technique: str) -> None:
     tree = sg.compile(GAMES["turn"], merge=False)
     blueprint = sg.solve(tree, iterations=5).strategy
-    agent = NestedAgent(blueprint, technique=technique, iterations=100, seconds=None)
+    agent = NestedAgent(
+        blueprint, technique=technique, iterations=100, seconds=None, allow_worse=True
+    )
     verb = sg.refine(
         tree,
         blueprint,

@@ -11,7 +11,7 @@ from subgame.errors import SubgameError
 from subgame.refine.sequence.knowledge import KnowledgeSubgame, apart
 from subgame.refine.sequence.programs import program
 from subgame.refine.subgame import Trunk
-from subgame.refine.verbs.in_turn import refine_in_turn
+from subgame.refine.verbs.refine import refine_in_turn
 from subgame.tree.sequence.tree import SequenceTree
 
 PLACES = [

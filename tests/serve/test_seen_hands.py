@@ -126,6 +126,27 @@ def test_each_decision_is_graded_by_the_solution(server: tuple[TestClient, str, 
     assert told["score"]["lost"] == pytest.approx(lost, abs=1e-3)
 
 
+def test_a_hand_without_a_spot_is_graded_by_the_agent(
+    server: tuple[TestClient, str, Path],
+) -> None:
+    """Before the flop by the blueprint: aces are not folded, and there is no spot for it."""
+    deal = "'d dh p1 AsAh', 'd dh p2 ????', 'p2 cbr 5', 'p1 f'"
+    chips = "blinds_or_straddles = [1, 2]\nstarting_stacks = [400, 400]"
+    hand = f"variant = 'NT'\n{chips}\nactions = [{deal}]"
+    asked = {"text": f"[1]\n{hand}\n[2]\n{HAND}", "player": "player 1"}
+    plain = server[0].post("/api/histories/grades", json=asked).json()
+    assert [row["lost"] for row in plain["hands"]] == [None, None]
+    told = server[0].post("/api/histories/grades", json=asked | {"agent": True}).json()
+    one, other = told["hands"]
+    (row,) = one["grades"]
+    assert (row["by"], row["street"], row["action"]) == ("blueprint", "preflop", "fold")
+    assert row["options"][0] == {"name": "fold", "ev": 0.0, "share": pytest.approx(0, abs=0.01)}
+    assert one["lost_blinds"] > 2  # more than the pot, since aces win more than what is there
+    assert not row["right"]
+    assert "200 big blinds" in one["solution_name"]
+    assert other["why"] == "player 1 did not play it."
+
+
 def test_hands_fit_by_board_pot_and_stacks() -> None:
     (hand,) = read_seen(HAND)
     notes = {"board": "Qs Jh 2h 8d 3c", "pot": "100", "stacks": "200/200"}

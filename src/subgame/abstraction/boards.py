@@ -15,11 +15,11 @@ import itertools
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import Array
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.isomorphism import canonicalise, hand_permutations
 
@@ -41,7 +41,7 @@ class BoardIndex:
         """The index of boards of so many cards; kept for later calls."""
         return _index(deck, cards)
 
-    def combination(self, cards: Any) -> Any:
+    def combination(self, cards: Array) -> Array:
         """[...] the number of each board ``[..., card]``, of NumPy or PyTorch."""
         ordered = np.sort(cards, -1) if isinstance(cards, np.ndarray) else cards.sort(-1).values
         return _ranked(ordered)
@@ -57,7 +57,7 @@ class BoardIndex:
         return int(self.form[at]), int(hand_permutations(self.deck)[self.permutation[at], hand])
 
 
-def _ranked(cards: Any) -> Any:
+def _ranked(cards: Array) -> Array:
     """The number of each ascending combination: the sum of C(card, place + 1)."""
     total = 0
     for place in range(cards.shape[-1]):

@@ -28,10 +28,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.abstraction.arrays import as_host
 from subgame.abstraction.boards import BoardIndex
 from subgame.abstraction.clustering import cluster
 from subgame.abstraction.recipe import Recipe
 from subgame.abstraction.strength_tables import QUANTILES, QUARTERS, Tables
+from subgame.engines.arrays import Array
 from subgame.errors import SubgameError
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import BOARD_CARDS
@@ -150,12 +152,11 @@ class CardBuckets:
             raise ValueError("the buckets of the flops do not fit")
         return cls.restored(deck, centres, thresholds, flops)
 
-    def with_flops(self, tables: Sequence[Any]) -> CardBuckets:
+    def with_flops(self, tables: Sequence[Array]) -> CardBuckets:
         """The same with the buckets of all flops, which would take long to compute one by one."""
         if not self.centres:
             return self
-        flops = tables[1] if isinstance(tables[1], np.ndarray) else tables[1].cpu().numpy()
-        return self.restored(self.deck, self.centres, self.thresholds, flops)
+        return self.restored(self.deck, self.centres, self.thresholds, as_host(tables[1]))
 
     def of(self, board: Sequence[int]) -> Labels:
         """[hand] the bucket of each hand on a board; -1 where it is blocked."""
@@ -207,7 +208,7 @@ class CardBuckets:
             return int(np.searchsorted(self.thresholds, maker.score(key, hand), side="right"))
         return maker.label(key, hand, self.centres[BOARD_CARDS.index(len(key)) - 1])
 
-    def tables(self, device: str | None = None, progress: Progress | None = None) -> list[Any]:
+    def tables(self, device: str | None = None, progress: Progress | None = None) -> list[Array]:
         """By street, [canonical board, hand] the buckets, -1 if blocked; and the ranks at the end.
 
         NumPy's arrays, or PyTorch's on a device.
@@ -254,7 +255,7 @@ class Lossless(CardBuckets):
     def showdown(self) -> int:
         return BOARD_CARDS[self.streets - 1]
 
-    def tables(self, device: str | None = None, progress: Progress | None = None) -> list[Any]:
+    def tables(self, device: str | None = None, progress: Progress | None = None) -> list[Array]:
         maker, out = Tables.of(self.deck, self.showdown, device), [self.classes[None]]
         for street in range(1, self.streets):
             boards = BoardIndex.of(self.deck, BOARD_CARDS[street]).boards
@@ -263,7 +264,7 @@ class Lossless(CardBuckets):
             out.append(np.where(free, number, -1))
         return [*out, maker.ranks]
 
-    def with_flops(self, tables: Sequence[Any]) -> CardBuckets:
+    def with_flops(self, tables: Sequence[Array]) -> CardBuckets:
         return self
 
     def _computed(self, board: tuple[int, ...]) -> Labels:
@@ -274,7 +275,7 @@ class Lossless(CardBuckets):
         return labels
 
     @cached_property
-    def _numbers(self) -> list[Any]:
+    def _numbers(self) -> list[Array]:
         return self.tables()
 
     def of_hand(self, board: Sequence[int], hand: int) -> int:
@@ -292,8 +293,7 @@ def _sample(maker: Tables, cards: int, rng: np.random.Generator) -> NDArray[np.f
         chosen, weight = np.arange(len(index.boards)), index.weight.astype(np.float64)
     boards = index.boards[chosen]
     free = np.array([maker.deck.compatible(board) for board in boards])
-    quantiles = maker.quantiles(boards)
-    rows = quantiles if isinstance(quantiles, np.ndarray) else quantiles.cpu().numpy()
+    rows = as_host(maker.quantiles(boards))
     mass = np.broadcast_to(weight[:, None], free.shape)[free]
     some = rng.choice(len(mass), min(SAMPLE, len(mass)), p=mass / mass.sum())
     drawn: NDArray[np.float32] = rows[free][some].astype(np.float32)
@@ -305,8 +305,7 @@ def _thresholds(maker: Tables, count: int, rng: np.random.Generator) -> NDArray[
     index = maker.index
     share = index.weight / index.weight.sum()
     chosen = rng.choice(len(index.boards), min(4096, 4 * len(index.boards)), p=share)
-    drawn = maker.scores[chosen]
-    scores = drawn if isinstance(drawn, np.ndarray) else drawn.cpu().numpy()
+    scores = as_host(maker.scores[chosen])
     live = np.sort(scores[scores >= 0])
     bounds = np.unique(live[(np.arange(1, count) * len(live)) // count])
     ascending: NDArray[np.int16] = bounds[bounds > live[0]].astype(np.int16)

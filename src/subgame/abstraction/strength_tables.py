@@ -10,12 +10,12 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.abstraction.boards import BoardIndex
+from subgame.engines.arrays import Array
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.isomorphism import hand_permutations
@@ -54,9 +54,6 @@ class Tables:
     def __init__(self, deck: Deck, showdown: int) -> None:
         self.deck, self.showdown = deck, showdown
         self.most = 2 * math.comb(deck.size - showdown - 2, 2)
-        self._ranks: Any = None
-        self._scores: Any = None
-        self._bins: Any = None
 
     @staticmethod
     @lru_cache(maxsize=4)
@@ -70,45 +67,39 @@ class Tables:
     def index(self) -> BoardIndex:
         return BoardIndex.of(self.deck, self.showdown)
 
-    @property
-    def ranks(self) -> Any:
+    @cached_property
+    def ranks(self) -> Array:
         """[canonical whole board, hand]"""
-        if self._ranks is None:
-            boards = self.index.boards
-            out = np.empty((len(boards), self.deck.num_hands), np.int16)
-            for at in range(0, len(boards), 512):
-                out[at : at + 512] = rank_hands(boards[at : at + 512], self.deck)
-            self._ranks = self._put(out)
-        return self._ranks
+        boards = self.index.boards
+        out = np.empty((len(boards), self.deck.num_hands), np.int16)
+        for at in range(0, len(boards), 512):
+            out[at : at + 512] = rank_hands(boards[at : at + 512], self.deck)
+        return self._put(out)
 
-    @property
-    def scores(self) -> Any:
+    @cached_property
+    def scores(self) -> Array:
         """[canonical whole board, hand]"""
-        if self._scores is None:
-            self._scores = self._scored(self.ranks)
-        return self._scores
+        return self._scored(self.ranks)
 
-    @property
-    def bins(self) -> Any:
+    @cached_property
+    def bins(self) -> Array:
         """[canonical whole board, hand] scores as bytes."""
-        if self._bins is None:
-            self._bins = self._binned(self.scores)
-        return self._bins
+        return self._binned(self.scores)
 
-    def quantiles(self, boards: NDArray[np.int64]) -> Any:
+    def quantiles(self, boards: NDArray[np.int64]) -> Array:
         """[board, hand, quantile] of boards before the last street."""
         come = self.index.combination(to_come(self.deck, boards, self.showdown))
         at = places(self.deck, boards.shape[1], self.showdown)
         return self._quantiles(self.index.form[come], self.index.permutation[come], self.bins, at)
 
-    def features(self, boards: NDArray[np.int64]) -> Any:
+    def features(self, boards: NDArray[np.int64]) -> Array:
         """[board, hand, quantile] of boards before the last street; on it one number, the score."""
         if boards.shape[1] < self.showdown:
             return self.quantiles(boards)
         row, images = self.index.rows(boards)
         return self.bins[row.astype(np.int64)[:, None], images][..., None]
 
-    def table(self, boards: NDArray[np.int64], centres: NDArray[np.int16]) -> Any:
+    def table(self, boards: NDArray[np.int64], centres: NDArray[np.int16]) -> Array:
         """[board, hand] the nearest centres; -1 where the board blocks the hand."""
         out = self._put(np.full((len(boards), self.deck.num_hands), -1, np.int16))
         for at in range(0, len(boards), 64):
@@ -117,7 +108,7 @@ class Tables:
             out[some][free] = self.labels(self.quantiles(boards[some])[free], centres)
         return out
 
-    def one(self, board: Sequence[int]) -> Any:
+    def one(self, board: Sequence[int]) -> Array:
         """[hand] scores on a whole board, or [hand, quantile] on one before; without a table."""
         from subgame.engines.numba import strengths
 
@@ -157,10 +148,10 @@ class Tables:
 
     # What depends on the library.
 
-    def _put(self, array: NDArray[Any]) -> Any:
+    def _put(self, array: NDArray[np.generic]) -> Array:
         return array
 
-    def _scored(self, ranks: Any) -> Any:
+    def _scored(self, ranks: Array) -> Array:
         from subgame.engines.numba import strengths
 
         out = np.empty_like(ranks)
@@ -168,7 +159,7 @@ class Tables:
             out[at : at + 1024] = strengths.scores(ranks[at : at + 1024], self.deck)
         return out
 
-    def _binned(self, scores: Any) -> Any:
+    def _binned(self, scores: Array) -> Array:
         from subgame.engines.numba import strengths
 
         out = np.empty(scores.shape, np.uint8)
@@ -176,19 +167,19 @@ class Tables:
             out[at : at + 1024] = strengths.score_bins(scores[at : at + 1024], self.most)
         return out
 
-    def _quantiles(self, form: Any, permutation: Any, bins: Any, at: list[int]) -> Any:
+    def _quantiles(self, form: Array, permutation: Array, bins: Array, at: list[int]) -> Array:
         from subgame.engines.numba import strengths
 
         rows = np.stack([form, permutation], axis=-1).astype(np.int32)
         return strengths.quantiles(rows, hand_permutations(self.deck), bins, at)
 
-    def labels(self, features: Any, centres: NDArray[np.int16]) -> Any:
+    def labels(self, features: Array, centres: NDArray[np.int16]) -> Array:
         """[point] the nearest centre of each row of quantiles."""
         from subgame.engines.numba import strengths
 
         return strengths.nearest(features, centres, QUARTERS)
 
-    def by_score(self, thresholds: NDArray[np.int16]) -> Any:
+    def by_score(self, thresholds: NDArray[np.int16]) -> Array:
         """[canonical whole board, hand] the classes of scores."""
         labels = np.searchsorted(thresholds, self.scores.ravel(), side="right").astype(np.int16)
         return np.where(self.scores < 0, np.int16(-1), labels.reshape(self.scores.shape))
@@ -203,22 +194,22 @@ class TorchTables(Tables):
         super().__init__(deck, showdown)
         self.made = TorchStrengths(deck, device)
 
-    def _put(self, array: NDArray[Any]) -> Any:
+    def _put(self, array: NDArray[np.generic]) -> Array:
         return self.made.torch.as_tensor(array, device=self.made.device)
 
-    def _scored(self, ranks: Any) -> Any:
+    def _scored(self, ranks: Array) -> Array:
         return self.made.scores(ranks)
 
-    def _binned(self, scores: Any) -> Any:
+    def _binned(self, scores: Array) -> Array:
         return self.made.bins(scores, self.most)
 
-    def _quantiles(self, form: Any, permutation: Any, bins: Any, at: list[int]) -> Any:
+    def _quantiles(self, form: Array, permutation: Array, bins: Array, at: list[int]) -> Array:
         return self.made.quantiles(form, permutation, bins, at)
 
-    def labels(self, features: Any, centres: NDArray[np.int16]) -> Any:
+    def labels(self, features: Array, centres: NDArray[np.int16]) -> Array:
         return self.made.nearest(QUARTERS * features.double(), centres)
 
-    def by_score(self, thresholds: NDArray[np.int16]) -> Any:
+    def by_score(self, thresholds: NDArray[np.int16]) -> Array:
         torch = self.made.torch
         bounds = torch.as_tensor(thresholds, device=self.made.device)
         labels = torch.searchsorted(bounds, self.scores, right=True).to(torch.int16)

@@ -12,9 +12,9 @@ from __future__ import annotations
 import json
 import math
 import sys
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import asdict
 from functools import cache
 from importlib import import_module
@@ -26,18 +26,15 @@ import numpy as np
 from rich.table import Table
 
 import subgame as sg
-from subgame.bench.suite_tasks import TASKS, VERSION, Task, blueprint_of, tree_of
+from subgame.bench.suite_scores import SCHEDULE, fingerprint, measure
+from subgame.bench.suite_tasks import TASKS, VERSION, Task
 from subgame.errors import SubgameError, did_you_mean
 from subgame.refine.gadgets import Gadget, technique
-from subgame.refine.verbs.in_turn import refine_in_turn
-from subgame.solve.evaluate import best_response_strategy, expected_value
-from subgame.tree.public_tree import PublicTree
-from subgame.tree.ranges.tree import RangeTree
+from subgame.solve.workers import result_in
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SCHEDULE = "cfr+"
 REFINED = 0.1
 FORMS: dict[str, Callable[[], Gadget]] = {
     "unsafe": sg.Unsafe,
@@ -60,8 +57,6 @@ FORMS: dict[str, Callable[[], Gadget]] = {
     },
 }
 """The techniques of the suite by name; `Gadget.refined` is Kubicek, Lisy & Sandholm's."""
-HOLDEM_DIGITS = 3
-"""Digits of a hold'em blueprint's exploitability that are the same on every machine."""
 
 
 @cache
@@ -70,14 +65,6 @@ def fingerprints() -> dict[str, Any]:
     text = files("subgame.data").joinpath("suite.json").read_text(encoding="utf-8")
     said: dict[str, Any] = json.loads(text)
     return said
-
-
-def fingerprint(task: Task) -> dict[str, Any]:
-    """What `fingerprints` should say of a task."""
-    tree = tree_of(task.smaller or task.game)
-    gap = sg.exploitability(tree, blueprint_of(tree, task.blueprint)).mean
-    digits = HOLDEM_DIGITS if isinstance(tree, RangeTree) else 8
-    return {"tree": tree_of(task.game).digest, "blueprint": f"{gap:.{digits}g}"}
 
 
 def check(task: Task) -> None:
@@ -128,59 +115,12 @@ def form(name: str) -> tuple[str, Gadget]:
 # Running -----------------------------------------------------------------------------------------
 
 
-def measure(task: Task, gadget: Gadget) -> dict[str, Any]:
-    """One technique on one task; {"refused": why} where it does not apply."""
-    tree = tree_of(task.game)
-    began = time.process_time()
-    try:
-        score = _refined(task, tree, gadget) if task.at else _nested(task, tree, gadget)
-    except SubgameError as error:
-        return {"refused": str(error)}
-    return score | {"cpu_seconds": time.process_time() - began}
-
-
-def _refined(task: Task, tree: PublicTree, gadget: Gadget) -> dict[str, Any]:
-    blueprint = _blueprint(task)
-    verb = refine_in_turn if task.in_turn else sg.refine
-    result = verb(
-        tree,
-        blueprint,
-        at=_subgames(task) if task.knowledge else task.at,
-        technique=gadget,
-        schedule=SCHEDULE,
-        iterations=task.iterations,
-        allow_worse=True,
-    )
-    wins = []
-    for p in (0, 1):  # our seat; the opponent answers the blueprint best
-        probs = list(result.strategy.probs)
-        probs[1 - p] = best_response_strategy(tree, blueprint, 1 - p)
-        value = expected_value(tree, sg.Strategy(tree, (probs[0], probs[1])))
-        wins.append(value if p == 0 else -value)
-    return {
-        "before": result.before.mean,
-        "after": result.after.mean,
-        "margin": result.margin,
-        "against_response": sum(wins) / 2,
-    }
-
-
-@cache
-def _blueprint(task: Task) -> sg.Strategy:
-    return blueprint_of(tree_of(task.smaller or task.game), task.blueprint)
-
-
-@cache
-def _subgames(task: Task) -> list[sg.Subgame]:
-    return sg.cut(tree_of(task.game), task.at, knowledge=task.knowledge)
-
-
-def _nested(task: Task, tree: PublicTree, gadget: Gadget) -> dict[str, Any]:
-    blueprint = _blueprint(task)
-    translated = sg.exploitability(tree, sg.translate(tree, blueprint, "pseudo-harmonic")).mean
-    options = {"schedule": SCHEDULE, "iterations": task.iterations}
-    result = sg.nest(tree, blueprint, technique=gadget, **options)  # type: ignore[arg-type]
-    return {"before": translated, "after": result.after.mean, "margin": None}
+def made(task: Task, techniques: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows of one task."""
+    forms = map(form, techniques)
+    check(task)
+    measure(task, sg.Resolve())  # kernels are loaded and blueprints made now
+    return [{"task": task.name, "technique": name} | measure(task, g) for name, g in forms]
 
 
 def run(
@@ -189,32 +129,40 @@ def run(
     progress: Callable[[str], None],
     done: Sequence[Mapping[str, Any]] = (),
     keep: Callable[[dict[str, Any]], None] = lambda result: None,
+    executor: Executor | None = None,
 ) -> dict[str, Any]:
     """Every technique on every task: a row each, and the summary.
 
-    Rows that are `done` are not made again. `keep` is called with the result after each task.
+    Rows that are `done` are not made again. `keep` is called with the result after each task. Tasks
+    that cannot be run here are left out, and the result says why. An executor runs several tasks at
+    the same time.
     """
-    forms = dict(map(form, techniques))
-    made = {(row["task"], row["technique"]): row for row in done}
+    left_out = {task.name: why for task in tasks if (why := task.missing())}
+    for name, why in left_out.items():
+        progress(f"{name} is left out. {why}")
+    tasks = [task for task in tasks if task.name not in left_out]
+    words = {form(word)[0]: word for word in techniques}
+    rows = {(row["task"], row["technique"]): row for row in done}
+    todo = {t: [w for name, w in words.items() if (t.name, name) not in rows] for t in tasks}
+    futures = {}
+    if executor is not None:
+        futures = {task: executor.submit(made, task, some) for task, some in todo.items() if some}
     result = dict[str, Any]()
-    for k, task in enumerate(tasks):
-        missing = [name for name in forms if (task.name, name) not in made]
-        if missing:
+    for k, (task, some) in enumerate(todo.items()):
+        if some:
             progress(f"{task.name} ({k + 1} of {len(tasks)})")
-            check(task)
-            measure(task, sg.Resolve())  # kernels are loaded and blueprints made now
-        for name in missing:
-            row = {"task": task.name, "technique": name}
-            made[task.name, name] = row | measure(task, forms[name])
-        rows = [made[t.name, name] for t in tasks[: k + 1] for name in forms]
+            new = result_in(futures[task]) if futures else made(task, some)
+            rows |= {(row["task"], row["technique"]): row for row in new}
+        shown = [rows[t.name, name] for t in tasks[: k + 1] for name in words]
         result = {
             "version": VERSION,
             "schedule": SCHEDULE,
             "tasks": [asdict(task) for task in tasks[: k + 1]],
-            "rows": rows,
-            "summary": summary(rows),
+            "left_out": left_out,
+            "rows": shown,
+            "summary": summary(shown),
         }
-        if missing:
+        if some:
             keep(result)
     return result
 
@@ -231,13 +179,13 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def named(names: Sequence[str]) -> list[Task]:
-    """The tasks of these names, or all."""
+def named(names: Sequence[str], *, gpu: bool = False) -> list[Task]:
+    """The tasks of these names, or all for the CPU or for a GPU."""
     known = {task.name: task for task in TASKS}
     for name in names:
         if name not in known:
             raise did_you_mean("task", name, known)
-    return [known[name] for name in names] or list(TASKS)
+    return [known[name] for name in names] or [task for task in TASKS if task.gpu == gpu]
 
 
 # Summary -----------------------------------------------------------------------------------------
@@ -278,21 +226,27 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 "left": float(np.exp(np.mean(np.log(shares)))),
                 "worst": max(shares),
                 "raised": sum(share > 1 + 1e-6 for share in shares),
-                "cpu_seconds": sum(row["cpu_seconds"] for row in scored),
+                **{key: sum(row[key] for row in scored) for key in ("cpu_seconds", "seconds")},
             }
         )
     return sorted(out, key=lambda line: (line["mean_rank"], line["technique"]))
 
 
+def _clock(result: Mapping[str, Any]) -> tuple[str, str]:
+    """Which seconds count, and what they are called: those of the CPU, or those that passed."""
+    gpu = any(task["gpu"] for task in result["tasks"])
+    return ("seconds", "seconds") if gpu else ("cpu_seconds", "CPU seconds")
+
+
 def table(result: Mapping[str, Any]) -> Table:
     """The summary for the terminal."""
-    out = Table(box=None, pad_edge=False)
-    heads = ("technique", "mean rank", "tasks", "left", "worst", "raised", "CPU s")
+    out, (clock, called) = Table(box=None, pad_edge=False), _clock(result)
+    heads = ("technique", "mean rank", "tasks", "left", "worst", "raised", called)
     for k, head in enumerate(heads):
         out.add_column(head, justify="right" if k else "left")
     for line in result["summary"]:
         left, worst = (f"{100 * line[key]:.1f} %" for key in ("left", "worst"))
-        count, raised, seconds = line["tasks"], line["raised"], line["cpu_seconds"]
+        count, raised, seconds = line["tasks"], line["raised"], line[clock]
         cells = (f"{line['mean_rank']:.2f}", str(count), left, worst, str(raised), f"{seconds:.1f}")
         out.add_row(line["technique"], *cells)
     return out
@@ -306,6 +260,7 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
     from matplotlib.figure import Figure
 
     tasks, columns = [task["name"] for task in result["tasks"]], 4
+    clock, called = _clock(result)
     lines = math.ceil(len(tasks) / columns)
     figure = Figure(figsize=(14, 4.5 + 2.2 * lines), layout="constrained")
     grid = figure.add_gridspec(lines + 2, columns)
@@ -315,19 +270,18 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
         for k, line in enumerate(result["summary"])
     }
     points = {
-        line["technique"]: (line["cpu_seconds"] / line["tasks"], line["left"])
-        for line in result["summary"]
+        line["technique"]: (line[clock] / line["tasks"], line["left"]) for line in result["summary"]
     }
     _scatter(top, points, style)
     for line in result["summary"]:
         name = line["technique"]
         top.scatter([], [], label=f"{name}: mean rank {line['mean_rank']:.1f}", **style[name])
-    top.set(title="All tasks", xlabel="CPU seconds a task", ylabel="left (geometric mean)")
+    top.set(title="All tasks", xlabel=f"{called} a task", ylabel="left (geometric mean)")
     top.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     for k, task in enumerate(tasks):
         ax = figure.add_subplot(grid[2 + k // columns, k % columns])
         points = {
-            row["technique"]: (max(row["cpu_seconds"], 1e-4), ratio(row))
+            row["technique"]: (max(row[clock], 1e-4), ratio(row))
             for row in result["rows"]
             if row["task"] == task and "after" in row
         }

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from subgame.cli.arguments import GameArgument, JsonOption, MemoryOption, argument, opt
+from subgame.cli.arguments import GameArgument, JsonOption, argument, opt
 from subgame.cli.checks import check_least, check_writable
 from subgame.cli.common import emit, load_game, stdout
 from subgame.cli.grouping import grouped
+from subgame.cli.options import Place
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError
 
@@ -20,20 +21,33 @@ if TYPE_CHECKING:
     from subgame.abstraction.cards import Abstraction
 
 
+@dataclass(frozen=True)
+class TorchPlace(Place):
+    """Where PyTorch runs."""
+
+    device: str = opt("torch", "NAME", "torch (on the CPU) or cuda.")
+
+    def check(self) -> None:
+        if self.device != "torch" and not self.device.startswith("cuda"):
+            raise SubgameError(f"--device is torch or cuda, not {self.device}.")
+
+
 @grouped
 def abstract_command(
+    *,
     game: GameArgument,
     buckets: list[str] = argument(
         "STREET=COUNT", "Such as flop=200, once per street.", show_default=True
     ),
-    features: str = opt("strength-ochs", "NAME", "What hands are clustered by."),
+    features: str = opt(
+        "strength-ochs", "NAME", "How hands are described before they are clustered."
+    ),
     iterations: int = opt(
         0, "N", "Solve the game in the buckets for N iterations; 0 does not solve it."
     ),
-    device: str = opt("torch", "NAME", "torch (on the CPU) or cuda."),
+    place: TorchPlace,
     seed: int = opt(0, "N", "Seed of the clustering."),
     out: Path | None = opt(None, "FILE", "Save the buckets; FILE ends in .npz."),
-    memory_limit: MemoryOption = "8GiB",
     json: JsonOption = False,
 ) -> None:
     """Put the hands of a hold'em game into buckets, and show how good they are.
@@ -50,8 +64,7 @@ def abstract_command(
 
     subgame abstract nlfh-small flop=200 --iterations 400 --device cuda
     """
-    if device != "torch" and not device.startswith("cuda"):
-        raise SubgameError(f"--device is torch or cuda, not {device}.")
+    place.check()
     check_least("iterations", iterations, 0)
     check_writable("--out", out)
     counts = dict(_count(word) for word in buckets)
@@ -65,9 +78,9 @@ def abstract_command(
     from subgame.abstraction import Recipe, abstract
     from subgame.tree.ranges.tree import range_tree
 
-    recipe = Recipe(features, seed=seed)
+    recipe, device = Recipe(features, seed=seed), place.device
     with Meter(str(rules)) as meter:
-        tree = range_tree(sg.compile(rules, merge="boards", memory_limit=memory_limit))
+        tree = range_tree(sg.compile(rules, merge="boards", memory_limit=place.memory_limit))
         meter.update("Clustering")
         made = abstract(tree, counts, recipe, device=device if device != "torch" else None)
         lost = None

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from subgame.cli.arguments import JsonOption, argument, opt
-from subgame.cli.checks import check_writable
+from subgame.cli.arguments import argument, opt
 from subgame.cli.common import emit, finish, load_game, stdout
 from subgame.cli.grouping import grouped
-from subgame.cli.match import AgentArgument, Agents, GameOption
-from subgame.cli.options import SeedOption
+from subgame.cli.match import AgentArgument, Agents, GameOption, Recorded
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError
 
 if TYPE_CHECKING:
     from subgame.games.base import Game
     from subgame.play.protocols.client import Played
+
+
+@dataclass(frozen=True)
+class Kept(Recorded):
+    """The same at a dealer who decides how many hands there are."""
+
+    log: Path | None = opt(
+        None, "FILE", "Write every finished hand to FILE. Hands that are already in FILE count too."
+    )
 
 
 @grouped
@@ -38,12 +46,8 @@ def acpc_command(
         "Keep in the log what the agent would have done with every hand. The dealer does not show "
         "hands that were folded, so AIVAT needs the dealer's log: subgame histories estimates it.",
     ),
-    log: Path | None = opt(
-        None, "FILE", "Write every hand that ends to FILE. Hands that FILE has are counted."
-    ),
     agent_options: Agents,
-    seed: SeedOption = 0,
-    json: JsonOption = False,
+    recorded: Kept,
 ) -> None:
     """Let an agent play at a dealer of the ACPC protocol.
 
@@ -61,13 +65,13 @@ def acpc_command(
 
     subgame histories dealer.log --policies hands.jsonl --aivat
     """
-    if aivat and log is None:
+    if aivat and recorded.log is None:
         raise SubgameError("--aivat needs --log FILE, in which the agent's strategy is kept.")
     if not 0 < port < 2**16:
         raise SubgameError(f"PORT must be from 1 to 65,535, not {port}.")
     if not reconnect >= 0:
         raise SubgameError(f"--reconnect must be at least 0 seconds, not {reconnect}.")
-    check_writable("--log", log)
+    recorded.check()
     rules = load_game(game)
     from subgame.play.protocols.client import Client
     from subgame.play.scoring import seated_alone
@@ -79,7 +83,8 @@ def acpc_command(
         def progress(done: int) -> None:
             meter.update(f"Playing at {host}, port {port}", f"{done:,} hands", None)
 
-        with closing(Client(player, rules, seed=seed, log=log, progress=progress)) as client:
+        at = Client(player, rules, seed=recorded.seed, log=recorded.log, progress=progress)
+        with closing(at) as client:
             try:
                 client.play(host, port, reconnect)
             except (SubgameError, KeyboardInterrupt) as error:
@@ -88,15 +93,13 @@ def acpc_command(
                 failure = error if isinstance(error, SubgameError) else None
                 stopped = "" if failure else "interrupted"
     whole = failure is None and not stopped
-    _show(client.played, agent, rules, log, whole, json)
+    _show(client.played, agent, rules, recorded, whole)
     finish(failure, stopped)
 
 
-def _show(
-    played: Played, agent: str, rules: Game, log: Path | None, whole: bool, json: bool
-) -> None:
+def _show(played: Played, agent: str, rules: Game, recorded: Kept, whole: bool) -> None:
     estimate, unit = played.result, rules.unit[0]
-    if json:
+    if recorded.json:
         emit(
             {
                 "game": str(rules),
@@ -107,7 +110,7 @@ def _show(
                 "unit": unit,
                 "mean": estimate.mean,
                 "interval95": estimate.interval95,
-                "log": None if log is None else str(log),
+                "log": None if recorded.log is None else str(recorded.log),
             }
         )
         return

@@ -57,8 +57,8 @@ class PreflopTable:
     responses: int | None = opt(
         None,
         "K",
-        "With --preflop: the opponent may go on by the blueprint or by K strategies that are "
-        "learned by self-play.",
+        "With --preflop: the opponent may continue with the blueprint or with one of K strategies "
+        "that are learned by self-play.",
         "9",
     )
 

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from subgame.cli.arguments import JsonOption, opt
-from subgame.cli.checks import check_least, check_writable
+from subgame.cli.arguments import opt
 from subgame.cli.common import announce, emit, load_game, stdout
 from subgame.cli.grouping import grouped
-from subgame.cli.match import GameOption, HandsOption, show_result
-from subgame.cli.options import SeedOption
+from subgame.cli.match import GameOption, HandsOption, Recorded, show_result
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError
 
@@ -59,6 +57,18 @@ class TimeLimits:
         )
 
 
+@dataclass(frozen=True)
+class Journalled(Recorded):
+    """The same with what each player did in the current hand."""
+
+    log: Path | None = opt(
+        None,
+        "FILE",
+        "Write every hand to FILE. If FILE exists, the match continues from it. While it "
+        "runs, FILE.NAME keeps what the player NAME did in the current hand.",
+    )
+
+
 @grouped
 def dealer_command(
     *,
@@ -66,16 +76,9 @@ def dealer_command(
     second: PlayerArgument,
     game: GameOption = "hunl",
     hands: HandsOption = 1000,
-    log: Path | None = opt(
-        None,
-        "FILE",
-        "Write every hand to FILE. If FILE exists, the match continues from it. While it "
-        "runs, FILE.NAME keeps what the player NAME did in the current hand.",
-    ),
     host: str = opt("127.0.0.1", "ADDRESS", "The address to listen at."),
     times: TimeLimits,
-    seed: SeedOption = 0,
-    json: JsonOption = False,
+    recorded: Journalled,
 ) -> None:
     """Deal a hold'em match to programs, by the ACPC protocol.
 
@@ -93,8 +96,7 @@ def dealer_command(
 
     subgame dealer call 18791 --hands 100 --action-seconds 2
     """
-    check_least("hands", hands)
-    check_writable("--log", log)
+    recorded.check(hands)
     rules, limits = load_game(game), times.limits()
     from subgame.play.protocols.acpc import score_line, whole_game
     from subgame.play.protocols.remote import Remote
@@ -102,7 +104,8 @@ def dealer_command(
 
     whole_game(rules)
     players = [
-        _player(text, k, rules, log, host, limits) for k, text in enumerate((first, second), 1)
+        _player(text, k, rules, recorded.log, host, limits)
+        for k, text in enumerate((first, second), 1)
     ]
     named = [player.name for player in players if isinstance(player, Remote)]
     if len(set(named)) < len(named):
@@ -113,7 +116,9 @@ def dealer_command(
             announce(f"{player.name} connects to {where}, port {port}.")
     with Meter(str(rules)) as meter:
         progress = meter.counting(f"Playing {rules}", "hands")
-        result = match(rules, players, hands, seed=seed, log=log, progress=progress)
+        result = match(
+            rules, players, hands, seed=recorded.seed, log=recorded.log, progress=progress
+        )
     for player in players:
         if isinstance(player, Remote) and player.journal is not None:
             player.journal.unlink(missing_ok=True)  # the match is over, and in the log
@@ -121,7 +126,7 @@ def dealer_command(
     clocks = {
         player.name: player.clock.summary() for player in players if isinstance(player, Remote)
     }
-    if json:
+    if recorded.json:
         emit(result.summary() | {"score": score, "times": clocks})
         return
     show_result(result)

@@ -80,7 +80,6 @@ class Solving:
         "Do not merge hands and boards that differ only by suit. Slower, but a saved "
         "solution can then be refined board by board.",
     )
-    apart: bool = opt(False, "", "The old name of --no-merge.", hidden=True)
     memory_limit: str = opt(
         "8GiB", "BYTES", "Refuse spots that need more, such as 500MB.", True, callback=check_memory
     )
@@ -115,14 +114,9 @@ class Solving:
         return any(limit is not None for limit in (self.target, self.iterations, self.seconds))
 
     @property
-    def apart_given(self) -> bool | None:
-        """Whether merging was refused, under either name."""
-        return self.no_merge or self.apart or None
-
-    @property
     def merge(self) -> Merge:
         """Which hands and boards that differ only by suit are merged; on a GPU never hands."""
-        return False if self.apart_given else True if self.device == "cpu" else "boards"
+        return False if self.no_merge else True if self.device == "cpu" else "boards"
 
 
 @grouped
@@ -213,7 +207,7 @@ def endgame_command(
     if file is not None and file.suffix == SAVED:
         _refuse(
             f"The file {file} has its own tree",
-            {"bets": spot.bets, "no_merge": solving.apart_given, "tremble": solving.tremble},
+            {"bets": spot.bets, "no_merge": solving.no_merge or None, "tremble": solving.tremble},
         )
         check_spot(file)
         shown = saved(file, solving, looking, keeping)

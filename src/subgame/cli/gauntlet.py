@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from subgame.cli.arguments import JsonOption, opt
-from subgame.cli.checks import check_writable
-from subgame.cli.common import emit, load_game, save_files, stdout
+from subgame.cli.checks import check_least, check_writable
+from subgame.cli.common import bounded, emit, load_game, save_files, stdout
 from subgame.cli.grouping import grouped
-from subgame.cli.match import AgentArgument, Agents, GameOption
+from subgame.cli.match import PROCESS, AgentArgument, Agents, GameOption
 from subgame.cli.options import SeedOption
 from subgame.cli.progress import Meter
 
@@ -20,69 +23,93 @@ if TYPE_CHECKING:
     from subgame.play.gauntlet import Contest
 
 
-@grouped
-def gauntlet_command(
-    *,
-    agent: AgentArgument,
-    game: GameOption = "hunl",
+@dataclass(frozen=True)
+class Opponents:
+    """Whom the agent meets, and how often."""
+
     against: str = opt(
         "",
         "NAMES",
         "Only these opponents, separated by commas: blueprint, single, lbr:SETTING, sizes:FACTOR, "
         "shove, min-bet, sixth, overbet, call, limp, or any agent of a match.",
         "all but the last",
-    ),
-    scale: float = opt(1.0, "X", "Play X times as many deals as usual."),
+    )
+    scale: float = opt(1.0, "X", "Play X times as many deals as usual.")
+
+    def deals(self) -> dict[str, int]:
+        """How many deals are played against each of them."""
+        from subgame.play.gauntlet import check_opponents, scaled
+
+        names = [name.strip() for name in self.against.split(",") if name.strip()]
+        return scaled(check_opponents(names), self.scale)
+
+
+@grouped
+def gauntlet_command(
+    *,
+    agent: AgentArgument,
+    game: GameOption = "hunl",
+    opponents: Opponents,
     logs: Path | None = opt(
-        None, "FOLDER", "Keep a log of each opponent in FOLDER, and go on from those that exist."
+        None, "FOLDER", "Keep a log for each opponent in FOLDER, and continue from logs that exist."
+    ),
+    jobs: int = opt(1, "N", "Number of processes, each on a core of its own; 0 for all cores."),
+    limit: float | None = opt(
+        None, "S", "Begin no deal after S seconds; the result says how many were played."
     ),
     out: Path | None = opt(None, "FILE", "Write the result as FILE.json."),
     agent_options: Agents,
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
-    """Let an agent play many opponents: what it wins from each.
+    """Let an agent play many opponents, and show what it wins from each.
 
-    Numbers of deals are fixed beforehand: 2,000 against the blueprint and single-valued search,
+    The number of deals is fixed beforehand: 2,000 against the blueprint and single-valued search,
     1,000 against each other opponent, times --scale. Each deal is played twice, with the seats
     exchanged. Results are by AIVAT, from the agent's own strategy, with 95 % intervals.
+    Opponents are played in turn, so that a gauntlet that was stopped has the same share of each.
 
     [bold]Examples[/]
 
     subgame gauntlet blueprint --against call,shove --scale 0.02
 
-    subgame gauntlet limited --seconds 1 --logs gauntlet --out gauntlet.json
+    subgame gauntlet limited --seconds 1 --logs gauntlet --out gauntlet.json --jobs 4
     """
     check_writable("--out", out)
+    check_least("jobs", jobs, 0)
     rules = load_game(game)
-    from subgame.play.gauntlet import check_opponents, gauntlet, scaled
+    from subgame.play.gauntlet import gauntlet
+    from subgame.solve.workers import own_cores, stopping
 
-    names = [name.strip() for name in against.split(",") if name.strip()]
-    deals = scaled(check_opponents(names), scale)
-    with Meter(str(rules)) as meter:
+    deals = opponents.deals()
+    many, began = 1 if jobs == 1 else bounded("--jobs", jobs, PROCESS), time.perf_counter()
+    with Meter(str(rules)) as meter, ExitStack() as stack:
+        pool = None if many == 1 else stack.enter_context(stopping(own_cores(many)))
 
         def progress(name: str, done: int, hands: int) -> None:
             meter.update(f"Against {name}", f"{done:,} of {hands:,} hands", done / hands)
 
         contests = gauntlet(
-            rules,
+            game,
             agent,
             deals,
             logs=logs,
             seed=seed,
             options=agent_options.options(),
             progress=progress,
+            executor=pool,
+            seconds=limit,
         )
-    report = _found(
-        agent, contests, agent_options, seed, f"--against {','.join(deals)} --scale {scale:g}"
-    )
+    asked = f"--against {','.join(deals)} --scale {opponents.scale:g} --jobs {many}"
+    report = _report(agent, contests, agent_options, seed, asked)
+    report["seconds"] = time.perf_counter() - began
     failed = save_files((out, lambda path: path.write_text(_text(report), encoding="utf-8")))
     emit(report) if json else _show(agent, contests)
     if failed is not None:
         raise failed
 
 
-def _found(
+def _report(
     agent: str, contests: list[Contest], options: Agents, seed: int, asked: str
 ) -> dict[str, Any]:
     from subgame.papers.report import commit, machine
@@ -117,5 +144,7 @@ def _show(agent: str, contests: list[Contest]) -> None:
     shown = table("opponent", *numbers, numbers=numbers)
     for contest in contests:
         less, plain = contest.result.aivat, contest.result.result
-        shown.add_row(contest.opponent, f"{contest.deals:,}", str(less), str(plain))
+        played, deals = contest.result.hands // 2, f"{contest.deals:,}"
+        done = deals if played == contest.deals else f"{played:,} of {deals}"
+        shown.add_row(contest.opponent, done, str(less), str(plain))
     console.print(shown)

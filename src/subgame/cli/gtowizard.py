@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from rich.text import Text
 
-from subgame.cli.arguments import JsonOption, opt
-from subgame.cli.checks import check_least, check_writable
+from subgame.cli.arguments import opt
 from subgame.cli.common import emit, load_game, stdout
 from subgame.cli.grouping import grouped
-from subgame.cli.match import AgentArgument, Agents, GameOption, HandsOption
-from subgame.cli.options import SeedOption
+from subgame.cli.match import AgentArgument, Agents, GameOption, HandsOption, Recorded
 from subgame.cli.progress import Meter
 
 
@@ -22,12 +18,8 @@ def gtowizard_command(
     game: GameOption = "hunl",
     hands: HandsOption = 100,
     url: str = opt("https://researcher.gtowizard.com", "URL", "Where the benchmark is."),
-    log: Path | None = opt(
-        None, "FILE", "Write every hand to FILE. A run whose FILE exists goes on from there."
-    ),
     agent_options: Agents,
-    seed: SeedOption = 0,
-    json: JsonOption = False,
+    recorded: Recorded,
 ) -> None:
     """Let an agent play GTO Wizard's benchmark, over its HTTP API.
 
@@ -41,8 +33,7 @@ def gtowizard_command(
 
     subgame gtowizard limited --seconds 2 --hands 5000 --log benchmark.jsonl
     """
-    check_least("hands", hands)
-    check_writable("--log", log)
+    recorded.check(hands)
     rules = load_game(game)
     from subgame.play.named import named_agents
     from subgame.play.protocols.gtowizard import Benchmark, play_benchmark
@@ -51,11 +42,13 @@ def gtowizard_command(
     player = named_agents(rules, (agent, "uniform"), agent_options.options())[0]
     with Meter(str(rules)) as meter:
         progress = meter.counting(f"Playing at {url}", "hands")
-        scores = play_benchmark(player, rules, hands, api, seed=seed, log=log, progress=progress)
+        scores = play_benchmark(
+            player, rules, hands, api, seed=recorded.seed, log=recorded.log, progress=progress
+        )
     player.close()
     plain, less = scores.estimates()
     unit = rules.unit[0]
-    if json:
+    if recorded.json:
         emit(
             {
                 "game": str(rules),
@@ -66,7 +59,7 @@ def gtowizard_command(
                 "interval95": plain.interval95,
                 "aivat_mean": None if less is None else less.mean,
                 "aivat_interval95": None if less is None else less.interval95,
-                "log": None if log is None else str(log),
+                "log": None if recorded.log is None else str(recorded.log),
             }
         )
         return

@@ -35,10 +35,13 @@ def histories_command(
         False, None, "Estimate the result by AIVAT, from the strategy that the log has kept."
     ),
     policies: Path | None = opt(
-        None, "FILE", "The log of subgame acpc --aivat, if FILE is the dealer's."
+        None, "FILE", "If FILE is the log of a dealer: the log that subgame acpc --aivat wrote."
     ),
     blueprint: Path | None = opt(
-        None, "FILE", "The blueprint of AIVAT's values.", "for hunl the one in the package"
+        None,
+        "FILE",
+        "The blueprint from which AIVAT takes its values.",
+        "for hunl the one in the package",
     ),
     json: JsonOption = False,
 ) -> None:

@@ -68,11 +68,14 @@ class Agents:
         "for hunl the one in the package, otherwise solved and kept in the cache",
     )
     seconds: float = opt(5.0, "S", "Time for each decision of an agent that solves while it plays.")
-    iterations: int = opt(500, "N", "The most iterations of one solve of such an agent.")
+    iterations: int = opt(
+        500, "N", "The most iterations of each solve of an agent that solves while it plays."
+    )
     threshold: float = opt(
         0.0,
         "P",
-        "Such an agent takes no action below probability P; with 1 only the most probable.",
+        "An agent that solves while it plays takes no action with a probability below P; with 1 it "
+        "takes only the most probable action.",
     )
     values: str = opt(
         VALUES[0],
@@ -92,6 +95,22 @@ class Agents:
 
 
 @dataclass(frozen=True)
+class Recorded:
+    """How hands are dealt, where they are kept, and how the result is printed."""
+
+    log: Path | None = opt(
+        None, "FILE", "Write every hand to FILE. If FILE exists, the match continues from it."
+    )
+    seed: SeedOption = 0
+    json: JsonOption = False
+
+    def check(self, hands: int | None = None) -> None:
+        """Refuse a log that cannot be written, and no hands."""
+        check_least("hands", hands)
+        check_writable("--log", self.log)
+
+
+@dataclass(frozen=True)
 class Counted:
     """How a match is counted."""
 
@@ -106,8 +125,8 @@ class Workers:
     jobs: int = opt(
         1,
         "N",
-        "Number of processes; 0 for one per core. No more are started than there are cores, and "
-        "than fit into memory.",
+        "Number of processes; 0 for one per core. If there are fewer cores, or memory for fewer "
+        "processes, fewer are started.",
     )
     dask: str | None = opt(None, "ADDRESS", "Play on the Dask cluster of this scheduler instead.")
 
@@ -147,13 +166,9 @@ def match_command(
     game: GameOption = "leduc",
     hands: HandsOption = 1000,
     counted: Counted,
-    log: Path | None = opt(
-        None, "FILE", "Write every hand to FILE. If FILE exists, the match continues from it."
-    ),
     agent_options: Agents,
     workers: Workers,
-    seed: SeedOption = 0,
-    json: JsonOption = False,
+    recorded: Recorded,
 ) -> None:
     """Let two agents play a match, and estimate which one is better.
 
@@ -175,8 +190,7 @@ def match_command(
     subgame match nested blueprint --game hunl --hands 20 --seconds 1 --duplicate --aivat
     """
     workers.check()
-    check_least("hands", hands)
-    check_writable("--log", log)
+    recorded.check(hands)
     rules = load_game(game)
     from subgame.play.running import match
 
@@ -186,15 +200,15 @@ def match_command(
             rules,
             (first, second),
             hands,
-            seed=seed,
+            seed=recorded.seed,
             duplicate=counted.duplicate,
-            log=log,
+            log=recorded.log,
             aivat=counted.aivat,
             executor=workers.executor(stack),
             progress=progress,
             options=agent_options.options(),
         )
-    emit(result.summary()) if json else show_result(result)
+    emit(result.summary()) if recorded.json else show_result(result)
 
 
 def show_result(result: MatchResult) -> None:

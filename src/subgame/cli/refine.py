@@ -172,9 +172,9 @@ def refine_command(
 
     After a safe technique (resolve, maxmargin, reach-resolve, reach-maxmargin) a best response wins
     no more than before: subgames that were not solved accurately enough to show this keep STRATEGY.
-    The unsafe, estimate and distributional techniques do not guarantee this, but often do better;
-    nor does --no-split or a --scale above 1. Each subgame is solved for 1,000 iterations unless
-    --iterations, --seconds or --gap is given.
+    The unsafe, estimate and distributional techniques do not guarantee this, but often do better.
+    With --no-split or a --scale above 1 the reach techniques do not guarantee it either. Each
+    subgame is solved for 1,000 iterations unless --iterations, --seconds or --gap is given.
 
     A hold'em spot saved by subgame endgame --out contains its game and its strategy: give only the
     file. It is refined at the root unless --at is given. The root infosets are the opponent's

@@ -54,8 +54,8 @@ class Reporting:
     jobs: int = opt(
         1,
         "N",
-        "Solve N flops at the same time, each on one thread; no more than there are cores, and "
-        "than fit into memory.",
+        "Solve N flops at the same time, each on one thread. If there are fewer cores, or memory "
+        "for fewer flops, fewer are solved at a time.",
     )
     threads: int | None = opt(None, "N", "Number of CPU threads, if --jobs is 1.", "all")
     device: str = opt("cpu", "NAME", DEVICE_HELP, True, autocompletion=complete_device)

@@ -34,13 +34,15 @@ def reproduce_command(
     out: Path | None = opt(None, "FOLDER", "Write KEY.json, KEY.png and KEY.svg to FOLDER."),
     seed: int = opt(0, "N", "Seed of random choices."),
     budget: float | None = opt(
-        None, "S", "CPU seconds for an experiment too large to run in full (burch2014-fig4)."
+        None, "S", "CPU seconds for an experiment too large to run in full, such as burch2014-fig4."
     ),
     keep: Path | None = opt(
-        None, "FILE", "Add results to FILE, and continue from it after Ctrl-C (burch2014-fig4)."
+        None,
+        "FILE",
+        "Keep results in FILE as they come, and continue from it after an interruption.",
     ),
     setting: list[str] | None = opt(
-        None, "NAME=VALUE", "Choose a setting of the experiment; may be repeated.", name="--set"
+        None, "NAME=VALUE", "Choose a setting of the experiment. Repeatable.", name="--set"
     ),
     json: JsonOption = False,
 ) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from subgame.cli.arguments import JsonOption, opt
-from subgame.cli.checks import check_least, check_writable
+from subgame.cli.arguments import opt
 from subgame.cli.common import emit, load_game
 from subgame.cli.grouping import grouped
 from subgame.cli.match import (
@@ -14,9 +11,9 @@ from subgame.cli.match import (
     Agents,
     GameOption,
     HandsOption,
+    Recorded,
     show_result,
 )
-from subgame.cli.options import SeedOption
 from subgame.cli.progress import Meter
 
 
@@ -29,12 +26,8 @@ def slumbot_command(
     url: str = opt("https://slumbot.com", "URL", "Where Slumbot is."),
     prefix: str = opt("/slumbot/api", "PATH", "The path before new_hand and act."),
     aivat: bool = opt(False, None, AIVAT),
-    log: Path | None = opt(
-        None, "FILE", "Write every hand to FILE. If FILE exists, the run continues from it."
-    ),
     agent_options: Agents,
-    seed: SeedOption = 0,
-    json: JsonOption = False,
+    recorded: Recorded,
 ) -> None:
     """Let an agent play against Slumbot, over its HTTP API.
 
@@ -49,8 +42,7 @@ def slumbot_command(
 
     subgame histories slumbot.jsonl --out slumbot.phhs
     """
-    check_least("hands", hands)
-    check_writable("--log", log)
+    recorded.check(hands)
     rules = load_game(game)
     from subgame.play.protocols.slumbot import play_slumbot
     from subgame.play.scoring import seated_alone
@@ -64,10 +56,10 @@ def slumbot_command(
             hands,
             url=url,
             prefix=prefix,
-            seed=seed,
-            log=log,
+            seed=recorded.seed,
+            log=recorded.log,
             scorer=scorer,
             progress=progress,
         )
     player.close()
-    emit(result.summary()) if json else show_result(result)
+    emit(result.summary()) if recorded.json else show_result(result)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from subgame.engines.arrays import as_numpy, copied
-from subgame.engines.contract import Array, Both, Engine, Floats, Numbers, Regrets
+from subgame.engines.contract import Array, Both, Engine, Floats, Mode, Numbers, Regrets
 from subgame.errors import SubgameError
 from subgame.tree.parts import both
 
@@ -62,6 +62,17 @@ class EngineBase:
     def weights(self: Engine, p: int, average: Numbers) -> Numbers:
         """The probabilities of the average."""
         return self.behaviour(p, average)
+
+    def realisation(self: Engine, p: int, sigma: Numbers, reach: Floats) -> Numbers:
+        """The average of one iteration in which player `p` plays `sigma`."""
+        own, other = self.regrets(p), self.regrets(1 - p)
+        own.regret[:] = np.asarray(sigma)
+        entered = self.array(np.asarray(reach).reshape(self.tree.num_roots, -1))
+        entering = (entered, self.roots(1)) if p == 0 else (self.roots(0), entered)
+        rates = self.rates(np.array([[1.0, 1.0, 0.0]] * 2), 1)
+        self.prepare(entering)
+        self.sweep(p, Mode.LEARN, (own, other), (rates[0], rates[0]), entering)
+        return np.asarray(own.average)
 
     def responses(self: Engine, probs: tuple[Numbers, Numbers]) -> tuple[float, float]:
         """[p] what the opponent's best response to player p's probabilities wins."""

@@ -178,6 +178,13 @@ class Engine(Protocol):
     def plan(self, p: int, sigma: Numbers, reach: Floats | None = None) -> Any:
         """A strategy with its reach [root, infoset] at the roots, by default the tree's."""
 
+    def realisation(self, p: int, sigma: Numbers, reach: Floats) -> Numbers:
+        """The realisation plan of a strategy, from [root, infoset] at the roots.
+
+        It is stored as averages are, in NumPy's arrays: plans can be mixed, and `behaviour` reads
+        the mixture.
+        """
+
     def values(self, p: int, sigma: Numbers, opponent_plan: Any) -> Response:
         """Player `p`'s values when playing `sigma`, in float64."""
 

@@ -297,11 +297,18 @@ class StreetEngine(EngineBase):
             out[first:stop] = out[parent] * sigma[first - side.roots : stop - side.roots]
         return out
 
-    def row_values(self, p: int, their_reach: Array) -> Array:
-        """[row, hand] player `p`'s values at best, from the reach of the opponent's rows."""
-        value, xp = self._paid(p, their_reach), namespace(their_reach)
+    def row_values(self, p: int, their_reach: Array, sigma: Array | None = None) -> Array:
+        """[row, hand] player `p`'s values, from the reach of the opponent's rows.
+
+        They are those of a strategy [own action, hand], or without one those at best.
+        """
+        value, xp, past = self._paid(p, their_reach), namespace(their_reach), self.sides[p].roots
         for parent, first, stop in reversed(self.sides[p].decisions):
-            value[parent] += xp.amax(value[first:stop], 0)
+            below = value[first:stop]
+            if sigma is None:
+                value[parent] += xp.amax(below, 0)
+            else:
+                value[parent] += (sigma[first - past : stop - past] * below).sum(axis=0)
         return value[: self.sides[p].actions]
 
     def leaf_values(self, our_reach: Array) -> Array:

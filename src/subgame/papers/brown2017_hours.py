@@ -20,6 +20,7 @@ from subgame.engines.torch.runtime import load_torch
 from subgame.games import load
 from subgame.papers.brown2017_tables import FIGURES, LARGE, ROWS, SMALL, STEPS
 from subgame.papers.cells import made_by
+from subgame.papers.report import Record
 from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import parse
@@ -57,7 +58,7 @@ def main(words: list[str] | None = None) -> int:
     asked.add_argument("--flops", type=int, default=16, help="flops that iterations are timed on")
     options = asked.parse_args(words)
     load_torch().set_num_threads(1)
-    report: dict[str, Any] = {
+    report: Record = {
         "what": "estimated CPU hours of Tables 3 and 4 on one core, from timed iterations",
         "command": f"python -m subgame.papers.brown2017_hours --flops {options.flops} --out FOLDER",
         "made": made_by(),

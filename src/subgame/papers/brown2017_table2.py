@@ -30,11 +30,14 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import subgame as sg
 from subgame.abstraction.blueprint import Blueprint
+from subgame.errors import did_you_mean
 from subgame.games.holdem import count_boards, nlfh
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.wider import widened
@@ -63,7 +66,6 @@ ROWS: dict[str, tuple[sg.Gadget, Method, float]] = {
 PRINTED = {TRANSLATION: 1465.0, **{name: paper for name, (_, _, paper) in ROWS.items()}}
 UNIT = 100
 """The paper's figures are read as thousandths of a chip; the big blind is 100."""
-NAMES = (BLUEPRINT, VALUE, TRANSLATION, *ROWS)
 
 
 def label(name: str) -> str:
@@ -84,6 +86,8 @@ class Steps:
     value: int = 2000
     subgames: int = 800
     expensive: int = 400
+    schedule: str = SCHEDULE
+    """Of the blueprint and of the subgames; the value of the bet does not depend on it."""
     quick: bool = False
 
     def key(self, name: str) -> str:
@@ -92,7 +96,8 @@ class Steps:
         if name in ROWS:
             parts.append("expensive" if ROWS[name][1] == "expensive" else "subgames")
         counts = {part: getattr(self, part) for part in (*parts, "quick")}
-        return f"table2 | {name} | {json.dumps({'schedule': SCHEDULE, **counts})}"
+        schedule = SCHEDULE if name == VALUE else self.schedule
+        return f"table2 | {name} | {json.dumps({'schedule': schedule, **counts})}"
 
     def games(self) -> tuple[Holdem, str]:
         """The smaller game, and the bets of the larger one."""
@@ -105,9 +110,20 @@ class Steps:
 FULL, QUICK = Steps(), Steps(100, 100, 60, 60, quick=True)
 
 
-def compute(steps: Steps, cells: Cells, tell: Progress) -> None:
-    """Compute the cells that are missing, seat by seat."""
-    missing = {name: cells.lacks(steps.key(name)) for name in NAMES}
+def named(rows: str) -> tuple[str, ...]:
+    """The rows that a list like "Resolve, Unsafe (expensive)" names; all rows if it is empty."""
+    chosen = tuple(name.strip() for name in rows.split(",") if name.strip())
+    for name in chosen:
+        if name not in PRINTED:
+            raise did_you_mean("row of Table 2", name, PRINTED)
+    return chosen or tuple(PRINTED)
+
+
+def compute(
+    steps: Steps, cells: Cells, tell: Progress, rows: Sequence[str] = tuple(PRINTED)
+) -> None:
+    """Compute the cells of some rows that are missing, seat by seat."""
+    missing = {name: cells.lacks(steps.key(name)) for name in (BLUEPRINT, VALUE, *rows)}
     if not any(missing.values()):
         return
     where = "torch" if steps.quick else device(quick=False)
@@ -115,16 +131,16 @@ def compute(steps: Steps, cells: Cells, tell: Progress) -> None:
     tell("Building the game", 0.0)
     (game, larger), count = steps.games(), steps.blueprint
     blueprint = sg.solve(
-        _compiled(game), SCHEDULE, iterations=count, check_every=count, device=where
+        _compiled(game), steps.schedule, iterations=count, check_every=count, device=where
     )
     if missing[BLUEPRINT]:
         within = blueprint.exploitability
         seats = [{"won": won, "seconds": blueprint.seconds / 2} for won in within.per_seat]
         cells.put(steps.key(BLUEPRINT), {str(p): seat for p, seat in enumerate(seats)})
     trees: dict[int, sg.PublicTree] = {}
-    for k, name in enumerate(NAMES[1:], 1):
+    for k, name in enumerate((VALUE, *rows), 1):
         for p in missing[name]:
-            tell(f"{name}, player {p}", k / len(NAMES))
+            tell(f"{name}, player {p}", k / (len(rows) + 2))
             if p not in trees:
                 trees[p] = _compiled(widened(game, larger, 1 - p))
             began, cell = time.perf_counter(), dict[str, object]()
@@ -166,7 +182,7 @@ def _nested(
         technique=gadget,
         method=method,
         player=p,
-        schedule=SCHEDULE,
+        schedule=steps.schedule,
         iterations=steps.expensive if method == "expensive" else steps.subgames,
         device=where,
     )
@@ -175,30 +191,42 @@ def _nested(
     return {"won": won, "margin": margin, "off-tree bets": len(nested.answers)}
 
 
-def run(quick: bool, seed: int, tell: Progress, keep: Path | None = None) -> Found:
-    """On a GPU; quick: a deck of eight cards and one bet on the flop, by PyTorch on the CPU."""
-    steps = QUICK if quick else FULL
+def run(
+    quick: bool,
+    seed: int,
+    tell: Progress,
+    keep: Path | None = None,
+    rows: str = "",
+    **chosen: Any,
+) -> Found:
+    """On a GPU; quick: a deck of eight cards and one bet on the flop, by PyTorch on the CPU.
+
+    `rows` are the names of some rows of `PRINTED`, and `chosen` some of `Steps`.
+    """
+    steps, names = replace(QUICK if quick else FULL, **chosen), named(rows)
     with cells_of(keep) as cells:
-        compute(steps, cells, tell)
-    return compared(steps, cells)
+        compute(steps, cells, tell, names)
+    return compared(steps, cells, names)
 
 
-def compared(steps: Steps, cells: Cells) -> Found:
-    """The cells beside the paper's, less the value of the game that is played."""
-    by_name = {name: cells.found[steps.key(name)] for name in NAMES}
+def compared(steps: Steps, cells: Cells, names: Sequence[str] = tuple(PRINTED)) -> Found:
+    """The cells of some rows beside the paper's, less the value of the game that is played."""
+    by_name = {name: cells.results[steps.key(name)] for name in (BLUEPRINT, VALUE, *names)}
     value, rows, ours = by_name[VALUE], [], dict[str, float]()
-    for name, printed in PRINTED.items():
-        both = (by_name[name]["per seat, mbb/h"], value["per seat, mbb/h"])
+    for name in names:
+        printed, both = PRINTED[name], (by_name[name]["per seat, mbb/h"], value["per seat, mbb/h"])
         seats = [won - worth for won, worth in zip(*both, strict=True)]
         ours[name] = sum(seats) / 2
         note = f"printed {printed:g}; seats {seats[0]:.4g}, {seats[1]:.4g}"
         rows.append(row(label(name), printed / UNIT, ours[name], note))
     gap = ", ".join(f"{mbb(gain):.2g}" for gain in value["gap"])
-    best = min(ROWS, key=lambda name: ours[name])
-    times = ours[TRANSLATION] / ours[best]
-    printed = PRINTED[TRANSLATION] / min(PRINTED.values())
+    if set(ours) == set(PRINTED):
+        best = min(ROWS, key=lambda name: ours[name])
+        times = ours[TRANSLATION] / ours[best]
+        printed = PRINTED[TRANSLATION] / min(PRINTED.values())
+        note = f"times; {label(best)}"
+        rows.append(row("translation against the best nested row", printed, times, note))
     rows += [
-        row("translation against the best nested row", printed, times, f"times; {label(best)}"),
         row("the value of owning the bet", None, value["mbb/h"], f"to gaps of {gap} mbb/h"),
         row("the blueprint in the smaller game", None, by_name[BLUEPRINT]["mbb/h"]),
     ]
@@ -212,6 +240,4 @@ def compared(steps: Steps, cells: Cells) -> Found:
     settings = {"game": str(game), "larger": larger, "flops": count_boards(game)[1]}
     data = {"panels": [shown], "mbb/h": ours, "cells": by_name}
     made = sorted({cell.get("made", "not recorded") for cell in by_name.values()})
-    return Found(
-        rows, data, {**settings, "schedule": SCHEDULE, **asdict(steps), "cells made by": made}
-    )
+    return Found(rows, data, {**settings, **asdict(steps), "cells made by": made})

@@ -48,7 +48,7 @@ from subgame.engines.torch.runtime import load_torch
 from subgame.games import load
 from subgame.papers.cells import Cells, cell_of, cells_of, made_by
 from subgame.papers.last_street import LastStreet, Outcome
-from subgame.papers.report import Found, Progress, device, mbb, panel, row
+from subgame.papers.report import Found, Progress, Record, device, mbb, panel, row
 from subgame.refine.gadgets import (
     Adaptive,
     Combined,
@@ -289,13 +289,13 @@ def run(
 
 def compared(key: str, how: Settings, cells: Cells) -> Found:
     """The cells that there are beside the paper's, and their ratios to the blueprint row."""
-    rows, series, data = [], [], dict[str, dict[str, Any]]()
+    rows, series, data = [], [], dict[str, Record]()
     for column in columns(key, how):
         paper = FIGURES[column.game].get(column.count, ()) if column.rows is ROWS else ()
         rest = [None] * (1 + len(column.rows) - len(paper))
         theirs = dict(zip((BLUEPRINT, *column.rows), (*paper, *rest), strict=True))
         names = [n for n in theirs if not cells.lacks(column.key(how, n))]
-        column_cells = [cells.found[column.key(how, n)] for n in names]
+        column_cells = [cells.results[column.key(how, n)] for n in names]
         ours = [cell["mbb/h"] for cell in column_cells]
         title = f"{column.game}, {column.count:,}" if column.count else f"{column.game}, exact"
         for name, mine, cell in zip(names, ours, column_cells, strict=True):
@@ -304,7 +304,7 @@ def compared(key: str, how: Settings, cells: Cells) -> Found:
             ratio += "" if other is None else f" (paper {other / paper[0]:.3f})"
             seats = ", ".join(f"{won:.4g}" for won in cell["per seat, mbb/h"])
             rows.append(row(f"{title}: {name}", other, mine, f"{ratio}; seats {seats}"))
-        potential = cells.found.get(column.key(how.by_potential, BLUEPRINT))
+        potential = cells.results.get(column.key(how.by_potential, BLUEPRINT))
         if potential is not None and paper:
             mine = potential["mbb/h"]
             note = f"{mine / ours[0]:.3f} of the blueprint" if ours else ""
@@ -393,7 +393,7 @@ def main(words: list[str] | None = None) -> int:
         compute(options.keys[0], how, cells, options.device, todo, tell)
     for column in todo:
         for name in (BLUEPRINT, *column.rows):
-            cell = cells.found[column.key(how, name)]
+            cell = cells.results[column.key(how, name)]
             seats = ", ".join(f"{won:.4g}" for won in cell["per seat, mbb/h"])
             line = f"{column.game} {column.count} {name}: {cell['mbb/h']:.4g} [{seats}]"
             print(f"{line} {cell['seconds']:.1f} s")

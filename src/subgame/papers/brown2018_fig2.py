@@ -29,12 +29,12 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import as_double, as_numpy, namespace, normalise
+from subgame.engines.arrays import Array, as_double, as_numpy, namespace, normalise
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.engines.street import LeafTable, StreetEngine
@@ -44,7 +44,7 @@ from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import Betting
 from subgame.papers import brown2017_table2
 from subgame.papers.off_tree import Allowances, OffTree, allowances
-from subgame.papers.report import Found, Progress, device, mbb, panel, row, series
+from subgame.papers.report import Found, Progress, Record, device, mbb, panel, row, series
 from subgame.refine.behind import GadgetRun
 from subgame.refine.gadgets import Gadget, GadgetInputs, Maxmargin, Resolve
 from subgame.refine.payoffs import reliable
@@ -225,7 +225,7 @@ class Opened:
         limited = depth_limited(
             tree, blueprint, at=LIMIT, player=US, continuations=grown, device=where
         )
-        ours, own = self.off.ours(US, self.blueprint.probs[US]), list[Any]()
+        ours, own = self.off.ours(US, self.blueprint.probs[US]), list[Array]()
         for probs in grown.probs[: -(-count // len(self.off.sizes))]:
             own.extend(self.off.values(ours, probs, OPPONENT))
         table = LeafTable(namespace(own[0]).stack(own[:count]), OPPONENT)
@@ -236,7 +236,7 @@ class Opened:
         run = engine(self.larger, device=self.device)
         return total(run, OPPONENT, run.respond(OPPONENT, run.plan(US, sigma)))
 
-    def _loss(self, *parts: tuple[RangeEngine, Any]) -> float:
+    def _loss(self, *parts: tuple[RangeEngine, Array]) -> float:
         """The same for the blueprint with answers to the bet: engines, and strategies of them."""
         sigma = self.known.copy()
         for run, part in parts:
@@ -265,7 +265,7 @@ class Opened:
             if want == kind
         }
 
-    def _flop(self, allowed: Allowances, gadget: Gadget) -> tuple[RangeEngine, Any]:
+    def _flop(self, allowed: Allowances, gadget: Gadget) -> tuple[RangeEngine, Array]:
         """Safe subgame solving from the end of the round on, all flops at once."""
         run, stage = self.run, self.run.stage([self.after[1]])
         # Only the shape of our range matters; kernels like numbers near one.
@@ -308,7 +308,7 @@ class Opened:
 def _padded(inputs: GadgetInputs, stage: RangeEngine) -> GadgetInputs:
     """The same in the width of a batch's roots, which have places without a hand."""
 
-    def put(p: int) -> Callable[[Any], Any]:
+    def put(p: int) -> Callable[[Array], Array]:
         wide = int(stage.roots(p).shape[1])
         return lambda values: np.pad(values, ((0, 0), (0, wide - values.shape[1])))
 
@@ -316,7 +316,7 @@ def _padded(inputs: GadgetInputs, stage: RangeEngine) -> GadgetInputs:
 
 
 def _rows(
-    curves: dict[str, dict[int, float]], lines: dict[str, float], sizes: dict[str, Any]
+    curves: dict[str, dict[int, float]], lines: dict[str, float], sizes: Record
 ) -> list[dict[str, object]]:
     counts = list(next(iter(curves.values())))
     few, many = counts[0], counts[-1]

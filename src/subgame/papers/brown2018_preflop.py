@@ -21,13 +21,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from subgame.blueprints.recipe import BlueprintRecipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
 from subgame.papers.cells import Cells, cells_of, made_by
-from subgame.papers.report import Found, Progress, device, marks, panel, row
+from subgame.papers.report import Found, Progress, Record, device, marks, panel, row
 from subgame.play.hunl.preflop_responses import SOLVED, PreflopLearning, self_generated
 from subgame.play.hunl.preflop_values import PreflopValues, trainer_of
 
@@ -72,7 +71,7 @@ def trained() -> StoredBlueprint:
 
 def compute(steps: Steps, cells: Cells, where: str, tell: Progress) -> None:
     """Compute the cells that are missing."""
-    missing = [name for name in steps.names if steps.key(name) not in cells.found]
+    missing = [name for name in steps.names if steps.key(name) not in cells.results]
     if not missing:
         return
     blueprint = trained() if steps.quick else StoredBlueprint.load()
@@ -103,7 +102,7 @@ def run(quick: bool, seed: int, tell: Progress, *, keep: Path | None = None) -> 
     """On a GPU; quick: a deck of twelve cards and a blueprint trained for a moment."""
     steps = replace(QUICK if quick else FULL, seed=seed)
     with cells_of(keep) as cells:
-        if any(steps.key(name) not in cells.found for name in steps.names):
+        if any(steps.key(name) not in cells.results for name in steps.names):
             where = "cpu" if quick else device(quick)
             cells.made = "" if quick else made_by(where)
             compute(steps, cells, where, tell)
@@ -112,7 +111,7 @@ def run(quick: bool, seed: int, tell: Progress, *, keep: Path | None = None) -> 
 
 def compared(steps: Steps, cells: Cells) -> Found:
     """What the learner wins, row by row."""
-    rows_done = [cells.found[steps.key(name)] for name in steps.names]
+    rows_done = [cells.results[steps.key(name)] for name in steps.names]
     rows = [
         row(f"{name}, mbb/h", None, cell["mean"], f"± {cell['interval95']:.3g}")
         for name, cell in zip(steps.names, rows_done, strict=True)
@@ -120,7 +119,7 @@ def compared(steps: Steps, cells: Cells) -> Found:
     means, spread = [cell["mean"] for cell in rows_done], [cell["interval95"] for cell in rows_done]
     curves = [marks("mean, 95 % interval", means, spread=spread)]
     drawn = panel("What a learner wins", "mbb/h", "", curves, names=steps.names)
-    data: dict[str, Any] = dict(zip(steps.names, rows_done, strict=True))
+    data: Record = dict(zip(steps.names, rows_done, strict=True))
     settings = {
         "iterations of learning, each seat": steps.iterations,
         "boards of the biased values": steps.boards,

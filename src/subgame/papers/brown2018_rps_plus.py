@@ -19,12 +19,11 @@ Notes:
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 import subgame as sg
-from subgame.papers.report import Found, Progress, compared, panel, row, series
+from subgame.papers.report import Found, Progress, Record, compared, panel, row, series
 from subgame.refine.continuations import Continuations
 from subgame.refine.continuations import biased as biased_continuations
 from subgame.refine.sequence.completion import best_completion
@@ -35,7 +34,7 @@ from subgame.solve.evaluate import expected_value
 
 OPTIMUM = {"Rock": 0.4, "Paper": 0.4, "Scissors": 0.2}
 LIMIT, LEDUC = "P2 to move", "after round 1"
-Rows = list[dict[str, Any]]
+Rows = list[Record]
 
 
 def run(quick: bool, seed: int, tell: Progress) -> Found:

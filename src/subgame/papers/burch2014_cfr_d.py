@@ -18,7 +18,6 @@ import time
 import tracemalloc
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import subgame as sg
 from subgame.engines.factory import engine
@@ -27,6 +26,7 @@ from subgame.papers.report import Found, Progress, panel, row, series
 from subgame.refine.compact import Compact
 from subgame.refine.sequence.decompose import roots_below, trunk_of
 from subgame.refine.sequence.subgames import cut_at_histories
+from subgame.refine.subgame import At
 
 TRUNK, SUBGAME = "dcfr(gamma=5)", "pcfr+"
 ITERATIONS, INNER, RESOLVE = 24_000, 400, 3_000
@@ -110,7 +110,7 @@ def memory(quick: bool) -> dict[str, dict[str, int]]:
     return result
 
 
-def _peaks(game: sg.Game, at: Any) -> dict[str, int]:
+def _peaks(game: sg.Game, at: At) -> dict[str, int]:
     trunk = trunk_of(game, at)
     return {
         "cfr-d": _peak(
@@ -124,7 +124,7 @@ def _peaks(game: sg.Game, at: Any) -> dict[str, int]:
     }
 
 
-def _peak(work: Callable[[], Any]) -> int:
+def _peak(work: Callable[[], object]) -> int:
     tracemalloc.start()
     work()
     peak = tracemalloc.get_traced_memory()[1]

@@ -23,8 +23,8 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager, nullcontext
-from multiprocessing import active_children, get_context
+from contextlib import nullcontext
+from multiprocessing import get_context
 from pathlib import Path
 
 import subgame as sg
@@ -34,6 +34,7 @@ from subgame.papers.burch2014 import AT, Resolving, doubling
 from subgame.papers.report import Found, Progress, panel, row, series
 from subgame.refine.compact import Compact
 from subgame.refine.sequence.decompose import SequenceCompact
+from subgame.solve.workers import stopping
 from subgame.tree.log import Kind, Log
 
 FIELDS = ("trunk", "subgame", "exploitability", "resolve", "cpu_seconds")
@@ -98,19 +99,6 @@ def run(
             **({} if quick else {"budget in CPU seconds": budget}),
         },
     )
-
-
-@contextmanager
-def stopping(pool: ProcessPoolExecutor) -> Iterator[ProcessPoolExecutor]:
-    """A pool whose processes end at once on Ctrl-C."""
-    with pool:
-        try:
-            yield pool
-        except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in active_children():
-                process.terminate()
-            raise
 
 
 def _kept(log: Log | None, resolve: int) -> tuple[dict[tuple[int, int], float], dict[int, float]]:

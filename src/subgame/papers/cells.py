@@ -6,11 +6,10 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from subgame.engines.torch.runtime import load_torch
 from subgame.errors import read_text, unreadable
-from subgame.papers.report import commit, machine, mbb
+from subgame.papers.report import Record, commit, machine, mbb
 from subgame.tree.files import replacing
 from subgame.tree.one_writer import OnlyWriter
 
@@ -25,25 +24,25 @@ class Cells:
     def __init__(self, file: Path | None, made: str = "") -> None:
         """`made` says by what and where results are computed; it is kept with them."""
         self.file, self.made = file, made
-        self.found: dict[str, dict[str, Any]] = {}
+        self.results: dict[str, Record] = {}
         if file is not None and file.exists():
-            self.found = _read(file)
+            self.results = _read(file)
 
     def lacks(self, key: str) -> list[int]:
         """The seats of a cell that are missing."""
-        cell = self.found.get(key, {})
+        cell = self.results.get(key, {})
         return [] if "mbb/h" in cell else [p for p in (0, 1) if str(p) not in cell]
 
-    def put(self, key: str, cell: dict[str, Any]) -> None:
+    def put(self, key: str, cell: Record) -> None:
         """Add a cell, or a seat of it, ``{"0": ...}``; with both seats it is made whole."""
-        joined = {**self.found.get(key, {}), **cell}
+        joined = {**self.results.get(key, {}), **cell}
         if "0" in joined and "1" in joined:
             joined = _whole(joined["0"], joined["1"])
-        self.found[key] = {**joined, "made": self.made} if self.made else joined
+        self.results[key] = {**joined, "made": self.made} if self.made else joined
         if self.file is not None:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             with replacing(self.file) as new:
-                new.write_text(json.dumps(self.found, indent=1), encoding="utf-8")
+                new.write_text(json.dumps(self.results, indent=1), encoding="utf-8")
 
 
 @contextmanager
@@ -57,7 +56,7 @@ def cells_of(file: Path | None, made: str = "") -> Iterator[Cells]:
         yield Cells(file, made)
 
 
-def _read(file: Path) -> dict[str, dict[str, Any]]:
+def _read(file: Path) -> dict[str, Record]:
     """The cells of a file; another file is refused."""
     try:
         result = json.loads(read_text(file, KEPT) or "{}")
@@ -80,7 +79,7 @@ def cell_of(seats: tuple[float, float], seconds: float) -> dict[str, object]:
     }
 
 
-def _whole(one: dict[str, Any], two: dict[str, Any]) -> dict[str, object]:
+def _whole(one: Record, two: Record) -> dict[str, object]:
     """A cell from both its seats, with all else that was kept of them."""
     cell = cell_of((one["won"], two["won"]), one["seconds"] + two["seconds"])
     rest = {k: [one[k], two[k]] for k in one if k not in ("won", "seconds")}

@@ -19,17 +19,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 import subgame as sg
 from subgame.engines.factory import engine
 from subgame.games.coin_toss import CoinToss, CoinTossState
-from subgame.papers.report import Found, Progress, compared, marks, panel, row
+from subgame.papers.report import Found, Progress, Record, compared, marks, panel, row
 from subgame.refine.verbs.refine import Refinement
 
-Rows = list[dict[str, Any]]
+Rows = list[Record]
 
 
 class _MirroredState(CoinTossState):

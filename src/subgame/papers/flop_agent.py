@@ -36,14 +36,14 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from subgame.abstraction.blueprint import Blueprint
 from subgame.abstraction.cards import abstract
 from subgame.blueprints.follow import DETERMINISTIC
+from subgame.engines.arrays import Array
 from subgame.engines.factory import engine
 from subgame.engines.torch.blocks import Blocks, matched
 from subgame.engines.torch.runtime import load_torch
@@ -52,19 +52,20 @@ from subgame.games.holdem.game import Holdem
 from subgame.papers.brown2017_tables import SMALL, Settings
 from subgame.papers.cells import Cells, cells_of, made_by
 from subgame.papers.last_street import LastStreet
-from subgame.papers.report import Found, Progress, device, marks, panel, row
+from subgame.papers.report import Found, Progress, Record, device, marks, panel, row
 from subgame.play.hunl.agent import ITERATIONS, TECHNIQUE
 from subgame.play.hunl.turn import ROOT
 from subgame.refine.behind import default_schedule
 from subgame.refine.continuations import Continuations, biased
-from subgame.refine.gadgets import technique
+from subgame.refine.gadgets import Gadget, technique
 from subgame.refine.limit import Limit
 from subgame.refine.ranges.limit import RangeLimit, limited_ranges
 from subgame.refine.verbs.nest import nest
 from subgame.refine.verbs.translate import translate
 from subgame.solve.evaluate import total
-from subgame.solve.schedule import modicum, parse
+from subgame.solve.schedule import Schedule, modicum, parse
 from subgame.solve.solver import Run
+from subgame.tree.parts import Numbers
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 from subgame.tree.strategy import Strategy
@@ -102,7 +103,7 @@ ONCE = (*EXTRA, *OPTIONS)
 class WithTrunk(Blueprint):
     """A blueprint with another strategy of one player on the first street."""
 
-    def __init__(self, blueprint: Blueprint, p: int, first: Any) -> None:
+    def __init__(self, blueprint: Blueprint, p: int, first: Array) -> None:
         """`first` [action, hand] are probabilities."""
         vars(self).update(vars(blueprint))
         before = blueprint.average(p)
@@ -133,7 +134,11 @@ class FlopAgent:
         return self._strategy
 
     def nested(
-        self, p: int, trunk: Blueprint | None = None, gadget: Any = ROOT, schedule: Any = None
+        self,
+        p: int,
+        trunk: Blueprint | None = None,
+        gadget: Gadget = ROOT,
+        schedule: Schedule | None = None,
     ) -> Blocks:
         """Player `p`'s strategy with every flop solved."""
         street = LastStreet(trunk or self.blueprint, p)
@@ -175,7 +180,7 @@ class FlopAgent:
 
     def over_tree(self, p: int, played: Blocks) -> Strategy:
         """A strategy of player `p`, with the opponent's part of the blueprint."""
-        probs: list[NDArray[Any]] = list(self.strategy.probs)
+        probs: list[Numbers] = list(self.strategy.probs)
         probs[p] = np.asarray(self.blueprint.batch.behaviour(p, played))
         return Strategy(self.strategy.tree, (probs[0], probs[1]))
 
@@ -285,10 +290,10 @@ def compared(how: Settings, cells: Cells) -> Found:
     """The table: exact exploitability by row and buckets."""
     rows, curves, data = [], [], {}
     for count in QUICK_COUNTS if how.quick else COUNTS:
-        by_name = {name: cells.found.get(key_of(how, count, name)) for name in ROWS}
+        by_name = {name: cells.results.get(key_of(how, count, name)) for name in ROWS}
         ours = {name: cell["mbb/h"] for name, cell in by_name.items() if cell and "mbb/h" in cell}
         for name, mine in ours.items():
-            cell = cast(dict[str, Any], by_name[name])
+            cell = cast(Record, by_name[name])
             seats = ", ".join(f"{won:.4g}" for won in cell["per seat, mbb/h"])
             note = f"seats {seats}"
             if name not in EXTRA and name != BLUEPRINT:

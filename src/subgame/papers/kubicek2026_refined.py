@@ -17,12 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 import subgame as sg
-from subgame.papers.report import Found, Progress, marks, panel, row
+from subgame.papers.report import Found, Progress, Record, marks, panel, row
 
 SPOTS = (
     ("leduc", "after round 1"),
@@ -44,7 +43,7 @@ FORMS = {
 def run(quick: bool, seed: int, tell: Progress) -> Found:
     """Full: four frontiers, three blueprints each, by CFR+ and by linear program; quick: one."""
     spots, strengths = (SPOTS[2:3], (10,)) if quick else (SPOTS, (10, 30, 100))
-    iterations, measured = 300 if quick else 2000, list[dict[str, Any]]()
+    iterations, measured = 300 if quick else 2000, list[Record]()
     for k, (game, at) in enumerate(spots):
         tree = sg.compile(sg.games.load(game))
         subgames = sg.cut(tree, at)
@@ -72,7 +71,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     )
 
 
-def _rows(measured: list[dict[str, Any]]) -> Iterator[dict[str, object]]:
+def _rows(measured: list[Record]) -> Iterator[dict[str, object]]:
     for schedule in ("cfr+", "lp"):
         cases = [case["after"] for case in measured if case["schedule"] == schedule]
         for name in ("resolve", "maxmargin"):
@@ -90,7 +89,7 @@ def _rows(measured: list[dict[str, Any]]) -> Iterator[dict[str, object]]:
             yield row(name, None, gaps, f"from {case['before']:.4f}")
 
 
-def _panel(measured: list[dict[str, Any]], schedule: str) -> dict[str, object]:
+def _panel(measured: list[Record], schedule: str) -> dict[str, object]:
     cases = [case for case in measured if case["schedule"] == schedule]
     curves = [marks(name, [case["after"][name] for case in cases]) for name in FORMS]
     before = marks("blueprint", [case["before"] for case in cases], "|", 12)

@@ -23,11 +23,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import subgame as sg
 from subgame.games.holdem import Holdem, endgame, libratus
-from subgame.papers.report import Found, Progress, marks, panel, row
+from subgame.papers.report import Found, Progress, Record, marks, panel, row
 from subgame.refine.gadgets import Gadget, technique
 
 FOLDERS = ("libratus_endgames", "../shared/data/libratus_endgames")
@@ -57,7 +56,7 @@ FORMS: dict[str, Gadget] = {
 
 def run(quick: bool, seed: int, tell: Progress) -> Found:
     """Full: the two published endgames; quick: a made-up river with fewer bets."""
-    spots = {"river (made up)": (_made_up(), 100)} if quick else _published()
+    spots = {"river (made up)": (_made_up(), 100)} if quick else published()
     # A second thread does not help on a tree as small as the quick one.
     weak, threads = (10, 1) if quick else (BLUEPRINT, None)
     measured = []
@@ -76,7 +75,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     )
 
 
-def _published() -> dict[str, tuple[Holdem, int]]:
+def published() -> dict[str, tuple[Holdem, int]]:
     """The endgames from their files."""
     chosen = os.environ.get(VARIABLE)
     folders = [Path(chosen)] if chosen else [Path(folder) for folder in FOLDERS]
@@ -127,7 +126,7 @@ def _measure(
     }
 
 
-def _rows(measured: list[dict[str, Any]], spots: dict[str, Any]) -> Iterator[dict[str, object]]:
+def _rows(measured: list[Record], spots: Record) -> Iterator[dict[str, object]]:
     for spot in spots:
         cases = [case for case in measured if case["spot"] == spot]
         chips = f"{cases[0]['before']:.4g} chips"
@@ -146,7 +145,7 @@ def _rows(measured: list[dict[str, Any]], spots: dict[str, Any]) -> Iterator[dic
             yield row(what, "all", f"{kept} of {len(safe)}")
 
 
-def _panel(measured: list[dict[str, Any]], spot: str) -> dict[str, object]:
+def _panel(measured: list[Record], spot: str) -> dict[str, object]:
     cases = [case for case in measured if case["spot"] == spot]
     curves = [
         marks("refined", [case["after_mbb"] for case in cases]),

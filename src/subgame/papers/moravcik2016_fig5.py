@@ -32,7 +32,6 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,15 +44,15 @@ from subgame.errors import ArgumentError
 from subgame.games.base import CHANCE
 from subgame.games.holdem.game import BOARD_CARDS, HoldemState
 from subgame.memory import most_processes
-from subgame.papers.burch2014_fig4 import stopping
-from subgame.papers.report import Found, Progress, marks, panel, row
-from subgame.refine.behind import Technique, left, solve_gadget
+from subgame.papers.report import Found, Progress, Record, marks, panel, row
+from subgame.refine.behind import Technique, solve_gadget
 from subgame.refine.gadgets import Gadget, GadgetInputs, Maxmargin, Resolve, Unsafe
-from subgame.refine.payoffs import reliable
+from subgame.refine.payoffs import left, reliable
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.ranges.subgames import RangeSubgame
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits
+from subgame.solve.workers import stopping
 from subgame.tree.log import Kind, Log
 
 Floats = NDArray[np.float64]
@@ -147,7 +146,7 @@ def expanded(blueprint: StoredBlueprint, subgame: RangeSubgame, p: int) -> NDArr
     return out
 
 
-def refined(how: Settings, k: int) -> dict[str, Any]:
+def refined(how: Settings, k: int) -> Record:
     """The margins of the `k`-th subgame, by technique."""
     blueprint = blueprint_of(how.quick)
     here, us = reached(blueprint, how.seed, k), k % 2
@@ -160,7 +159,7 @@ def refined(how: Settings, k: int) -> dict[str, Any]:
     run = engine(subgame.tree)
     cbv = left(run, both, inputs)
     inputs = replace(inputs, alternative=cbv, cbv=cbv)
-    by_technique: dict[str, Any] = {}
+    by_technique: Record = {}
     for name, (gadget, *_) in TECHNIQUES.items():
         began = time.process_time()
         plan = Technique.of(gadget, subgame.tree, how.schedule, Limits(how.iterations))
@@ -212,7 +211,7 @@ def run(
     return compared(how, [done[k] for k in sorted(done)])
 
 
-def _refined(how: Settings, todo: Sequence[int], processes: int | None) -> Iterator[dict[str, Any]]:
+def _refined(how: Settings, todo: Sequence[int], processes: int | None) -> Iterator[Record]:
     """The lines of these subgames as they are done, by some processes."""
     if processes == 1 or not todo:
         yield from (refined(how, k) for k in todo)
@@ -224,14 +223,14 @@ def _refined(how: Settings, todo: Sequence[int], processes: int | None) -> Itera
             yield job.result()
 
 
-def _kept(log: Log, how: Settings) -> dict[int, dict[str, Any]]:
+def _kept(log: Log, how: Settings) -> dict[int, Record]:
     """Subgames that earlier runs with the same settings added to a file."""
     wanted = asdict(how)
     same = [line for line in log.records if {name: line[name] for name in wanted} == wanted]
     return {line["k"]: {n: v for n, v in line.items() if n not in wanted} for line in same}
 
 
-def compared(how: Settings, lines: list[dict[str, Any]]) -> Found:
+def compared(how: Settings, lines: list[Record]) -> Found:
     """The mean margins with their intervals, beside the paper's."""
     rows, means, spreads = [], [], []
     for name, (_, theirs, interval) in TECHNIQUES.items():

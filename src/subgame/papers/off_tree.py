@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from subgame.games.holdem.rules import Betting
 from subgame.refine.payoffs import reliable
 from subgame.refine.ranges.gifts import rows
 from subgame.refine.ranges.pairs import PairTables
+from subgame.tree.parts import Numbers
 from subgame.tree.ranges.betting_tree import decisions, grow
 
 
@@ -79,7 +80,7 @@ class OffTree:
         values = [known.values[:, as_index(like, known.values)] for like in self.like]
         return LeafTable(sum(values[1:], values[0]) / len(values), known.opponent)
 
-    def as_after(self, size: Betting, p: int, sigma: NDArray[Any]) -> NDArray[np.float32]:
+    def as_after(self, size: Betting, p: int, sigma: Numbers) -> NDArray[np.float32]:
         """[q] a strategy of the blueprint's tree, played after the bet as if it had been `size`.
 
         Over the tree of `batch`: what follows the limit.
@@ -95,11 +96,11 @@ class OffTree:
                 out[target.players[p].street_cells(s, j)] = played[cells]
         return out
 
-    def ours(self, p: int, sigma: NDArray[Any]) -> list[NDArray[np.float32]]:
+    def ours(self, p: int, sigma: Numbers) -> list[NDArray[np.float32]]:
         """Per size what player `p` plays after the bet by a strategy of the blueprint's tree."""
         return [self.as_after(size, p, sigma) for size in self.sizes]
 
-    def values(self, ours: Sequence[NDArray[Any]], theirs: NDArray[Any], o: int) -> list[Array]:
+    def values(self, ours: Sequence[Numbers], theirs: Numbers, o: int) -> list[Array]:
         """Per size [leaf, h, j] what player `o` wins by playing on as after that size, in chips.
 
         `theirs` is the strategy of player `o` over the blueprint's tree, `ours` as `ours` gives it.

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
+Record = dict[str, Any]
+"""Results by name, as JSON has them: a row, a cell, a picture."""
 Progress = Callable[[str, float], None]
 """Called with the current step and the share of the work done (0 to 1)."""
 VERSIONS = ("subgame", "numpy", "numba", "scipy")
@@ -40,13 +42,13 @@ def row(quantity: str, paper: object, ours: object, note: str = "") -> dict[str,
     return {"quantity": quantity, "paper": paper, "ours": ours, "note": note}
 
 
-def compared(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], float]:
+def compared(rows: Sequence[Record]) -> tuple[list[Record], float]:
     """The rows in which the paper gives a number, and the largest difference of ours."""
     both = [line for line in rows if isinstance(line["paper"], float | int)]
     return both, max(abs(line["paper"] - line["ours"]) for line in both)
 
 
-def series(label: str, values: Mapping[Any, Any], **style: Any) -> dict[str, object]:
+def series(label: str, values: Mapping[Any, object], **style: object) -> dict[str, object]:
     """A line of a picture as data, its y by x. `style` may have the lines `low` and `high`, and
     a `line` and a `marker` (as Matplotlib calls them) and its `size`.
     """
@@ -69,7 +71,7 @@ def marks(
 
 
 def panel(
-    title: str, xlabel: str, ylabel: str, curves: Sequence[dict[str, Any]], **options: Any
+    title: str, xlabel: str, ylabel: str, curves: Sequence[Record], **options: Any
 ) -> dict[str, object]:
     """A picture as data, of `series` and `marks`.
 
@@ -92,9 +94,9 @@ def notes_of(module: ModuleType) -> tuple[str, ...]:
 class Found(NamedTuple):
     """What the `run` of an experiment returns; the rest of a `Report` is the same for all."""
 
-    rows: list[dict[str, Any]]
-    data: dict[str, Any]
-    settings: dict[str, Any]
+    rows: list[Record]
+    data: Record
+    settings: Record
 
 
 @dataclass(frozen=True)
@@ -106,13 +108,13 @@ class Report:
     key: str
     paper: str
     what: str
-    rows: list[dict[str, Any]]
+    rows: list[Record]
     """`row`s: quantity, paper, ours, note."""
-    data: dict[str, Any]
+    data: Record
     """JSON-able: ``"panels"`` are what `plot` draws, the rest is for further use."""
     command: str
     seed: int
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: Record = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     """Why our figures differ from the paper's where they do."""
     seconds: float = 0.0
@@ -234,7 +236,7 @@ def figure(value: object) -> str:
     return str(value)
 
 
-def _draw(ax: Axes, shown: dict[str, Any]) -> None:
+def _draw(ax: Axes, shown: Record) -> None:
     """One panel."""
     scale, listed = shown.get("scale", "linear"), "names" in shown
     drawn: list[Any] = []
@@ -280,7 +282,7 @@ def _stem(label: str) -> str:
     return label.removesuffix(", paper")
 
 
-def _width(shown: dict[str, Any]) -> float:
+def _width(shown: Record) -> float:
     """Inches of a panel: what is listed beside its axes, names and a legend, needs room."""
     names = shown.get("names", ())
     beside = max(map(len, names), default=0) + max(len(line["label"]) for line in shown["series"])

@@ -17,14 +17,13 @@ Notes:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import subgame as sg
 from subgame.errors import SubgameError
 from subgame.interop import openspiel
-from subgame.papers.report import Found, Progress, marks, panel, row
+from subgame.papers.report import Found, Progress, Record, marks, panel, row
 from subgame.refine.sequence.knowledge import apart
-from subgame.refine.verbs.in_turn import refine_in_turn
+from subgame.refine.verbs.refine import refine_in_turn
 from subgame.tree.public_tree import PublicTree
 
 SPOTS = (
@@ -44,7 +43,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     """Full: seven frontiers and two blueprints each; quick: the first two with fewer iterations."""
     spots = SPOTS[:2] if quick else SPOTS
     how = {"schedule": "cfr+", "iterations": 100 if quick else 200}
-    cases = list[dict[str, Any]]()
+    cases = list[Record]()
     for k, (game, at) in enumerate(spots):
         tree = sg.compile(sg.games.load(game))
         blueprints = {
@@ -62,9 +61,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     )
 
 
-def measured(
-    tree: PublicTree, blueprint: sg.Strategy, at: str, how: dict[str, Any]
-) -> dict[str, object]:
+def measured(tree: PublicTree, blueprint: sg.Strategy, at: str, how: Record) -> dict[str, object]:
     """Exploitability by every way to cut and every technique, and OpenSpiel's where it runs."""
     common, known = sg.cut(tree, at), sg.cut(tree, at, knowledge=1)
     made = {"blueprint": blueprint}
@@ -82,7 +79,7 @@ def measured(
     ).strategy
     gaps = {label: sg.exploitability(tree, strategy).mean for label, strategy in made.items()}
     theirs = _openspiel(tree)
-    out: dict[str, Any] = {
+    out: Record = {
         "exploitability": gaps,
         "subgames": [len(common), len(known), len(alone)],
     }
@@ -102,7 +99,7 @@ def _openspiel(tree: PublicTree) -> Callable[[sg.Strategy], float] | None:
     return lambda strategy: float(pyspiel.exploitability(game, openspiel.policy(strategy)))
 
 
-def _rows(cases: list[dict[str, Any]]) -> Iterator[dict[str, object]]:
+def _rows(cases: list[Record]) -> Iterator[dict[str, object]]:
     for technique in TECHNIQUES[1:]:
         label = f"1-KLSS {technique}"
         raised = [case for case in cases if _change(case, label) > 1e-4]
@@ -129,12 +126,12 @@ def _rows(cases: list[dict[str, Any]]) -> Iterator[dict[str, object]]:
         yield row(f"{case['game']} {case['at']}, {case['blueprint']}", None, gaps)
 
 
-def _change(case: dict[str, Any], label: str) -> float:
+def _change(case: Record, label: str) -> float:
     gaps = case["exploitability"]
     return float(gaps[label] - gaps["blueprint"])
 
 
-def _panel(cases: list[dict[str, Any]]) -> dict[str, object]:
+def _panel(cases: list[Record]) -> dict[str, object]:
     labels = ["maxmargin", "1-KLSS resolve", "1-KLSS maxmargin", *SAFE]
     curves = [marks(label, [case["exploitability"][label] for case in cases]) for label in labels]
     before = marks("blueprint", [case["exploitability"]["blueprint"] for case in cases], "|", 12)

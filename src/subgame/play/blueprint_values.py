@@ -279,6 +279,8 @@ class BlueprintValues(ValueFunction):
         won, met = np.zeros(self.deck.num_hands), np.zeros(self.deck.num_hands)
         real, abstract = reached.betting, self.followed(reached.betting).waiting
         decision = None if abstract is None else self.blueprint.find(abstract)
+        if self.preflop is not None and real.is_over:
+            return self.preflop.values(real, 1.0, p, reached.reach[1 - p])
         if self.preflop is not None and decision is not None and abstract is not None:
             scale = float(real.pot) / float(abstract.pot)
             return self.preflop.values(abstract, scale, p, reached.reach[1 - p])

@@ -7,20 +7,30 @@ was stopped goes on where it was.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from concurrent.futures import Executor
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
+from subgame.games import load
 from subgame.games.base import Game
 from subgame.play.agent import Agent
 from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.hunl.plans import BOTH
 from subgame.play.lbr import SETTINGS, LocalBestResponse
+from subgame.play.log import match_log
+from subgame.play.match import Hand
 from subgame.play.named import AgentOptions, named_agents, whole_blueprint
-from subgame.play.running import MatchResult, match
+from subgame.play.running import Chunk, MatchResult, Table, Task, result_of
+from subgame.play.scoring import aivat_result
 from subgame.play.strangers import stranger
+from subgame.solve.workers import done_in_turn
+from subgame.tree.log import Log
 
 LBR = "lbr:"
 DEALS = {
@@ -47,6 +57,7 @@ class Contest:
 
     opponent: str
     deals: int
+    """The number that was fixed beforehand; the result says how many hands were played."""
     result: MatchResult
 
     def as_dict(self) -> dict[str, Any]:
@@ -56,11 +67,11 @@ class Contest:
         return {
             "opponent": self.opponent,
             "deals": self.deals,
+            "played": self.result.hands // 2,
             "aivat_mean": less.mean,
             "aivat_interval95": less.interval95,
             "mean": plain.mean,
             "interval95": plain.interval95,
-            "seconds": self.result.seconds,
         }
 
 
@@ -99,8 +110,37 @@ def check_opponents(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names) or tuple(DEALS)
 
 
+class Seating(NamedTuple):
+    """An agent and an opponent; it can be sent to another process if both are named."""
+
+    game: Game | str
+    agent: Agent | str
+    opponent: str
+    seed: int
+    options: AgentOptions
+
+    def play(self, deal: int) -> Chunk:
+        """Both hands of a deal."""
+        table = _table(self.game, self.agent, self.opponent, self.options)
+        task = Task(table.game, table.agents, self.seed, True, self.options, True)
+        return task.play([2 * deal, 2 * deal + 1], table)
+
+
+@lru_cache(maxsize=1)
+def _player(game: Game | str, agent: Agent | str, options: AgentOptions) -> tuple[Game, Agent]:
+    rules = load(game) if isinstance(game, str) else game
+    return rules, named_agents(rules, (agent, "uniform"), options)[0]
+
+
+@lru_cache(maxsize=2 * len(DEALS))
+def _table(game: Game | str, agent: Agent | str, name: str, options: AgentOptions) -> Table:
+    """The agents, made once in each process, and what estimates their hands."""
+    rules, player = _player(game, agent, options)
+    return Table.of(rules, (player, opponent(rules, player, name, options)), options, True)
+
+
 def gauntlet(
-    game: Game,
+    game: Game | str,
     agent: Agent | str,
     deals: dict[str, int],
     *,
@@ -108,33 +148,73 @@ def gauntlet(
     seed: int = 0,
     options: AgentOptions | None = None,
     progress: Progress | None = None,
+    executor: Executor | None = None,
+    seconds: float | None = None,
 ) -> list[Contest]:
     """What an agent wins from each opponent in `deals`, which says how many deals are played.
 
     With a folder for `logs` each opponent has a log there, and what it has is not played again.
+    Opponents are played in turn, so that all are done at the same time. With an `executor` deals
+    are played in parallel; the game and the agent must then be names. No deal begins after some
+    `seconds`; those that have begun are played to their end, and a contest says how many it has.
     """
-    chosen, contests = options or AgentOptions(), list[Contest]()
-    player = named_agents(game, (agent, "uniform"), chosen)[0]
-    if logs is not None:
-        logs.mkdir(parents=True, exist_ok=True)
-    for name, count in deals.items():
-        log = None if logs is None else logs / f"{name.replace(':', '-').replace('/', '-')}.jsonl"
-        against = opponent(game, player, name, chosen)
+    chosen, rules = options or AgentOptions(), load(game) if isinstance(game, str) else game
+    hands: dict[str, dict[int, Hand]] = {name: {} for name in deals}
+    with ExitStack() as stack:
+        books: dict[str, Log] = {}
+        for name in deals if logs is not None else ():
+            assert logs is not None
+            logs.mkdir(parents=True, exist_ok=True)
+            path = logs / f"{name.replace(':', '-').replace('/', '-')}.jsonl"
+            who = agent if isinstance(agent, str) else agent.name
+            head: dict[str, object] = {"game": str(rules), "agents": [who, name]}
+            head |= {"seed": seed, "duplicate": True}
+            books[name] = stack.enter_context(closing(match_log(path, head)))
+            hands[name] = {hand.number: hand for hand in map(Hand.of, books[name].records)}
+        seatings = {name: Seating(game, agent, name, seed, chosen) for name in deals}
+        left = [
+            (seatings[name], deal)
+            for name, deal in in_turn(deals)
+            if not {2 * deal, 2 * deal + 1} <= hands[name].keys()
+        ]
+        began = time.monotonic()
 
-        def counting(done: int, all_: int, name: str = name) -> None:
+        def more() -> bool:
+            return seconds is None or time.monotonic() - began <= seconds
+
+        for (seating, _), chunk in done_in_turn(_deal, left, executor, more):
+            name = seating.opponent
+            hands[name] |= {hand.number: hand for hand in chunk.hands}
+            if name in books:
+                books[name].append(hand.record() for hand in chunk.hands)
+            if chunk.error is not None:
+                raise chunk.failure(logs, len(hands[name]))
             if progress is not None:
-                progress(name, done, all_)
+                progress(name, len(hands[name]), 2 * deals[name])
+    return [
+        _contest(rules, agent, name, count, [hands[name][k] for k in sorted(hands[name])])
+        for name, count in deals.items()
+    ]
 
-        result = match(
-            game,
-            (player, against),
-            2 * count,
-            seed=seed,
-            duplicate=True,
-            log=log,
-            aivat=True,
-            progress=counting,
-            options=chosen,
-        )
-        contests.append(Contest(name, count, result))
-    return contests
+
+def in_turn(deals: dict[str, int]) -> list[tuple[str, int]]:
+    """All deals, in an order in which every opponent has the same share done at any time.
+
+    >>> in_turn({"call": 2, "shove": 1})
+    [('call', 0), ('shove', 0), ('call', 1)]
+    """
+    every = [(name, deal) for name, count in deals.items() for deal in range(count)]
+    return sorted(every, key=lambda one: one[1] / deals[one[0]])
+
+
+def _deal(task: tuple[Seating, int]) -> Chunk:
+    return task[0].play(task[1])
+
+
+def _contest(game: Game, agent: Agent | str, name: str, deals: int, hands: list[Hand]) -> Contest:
+    """The contest of the deals of which both hands were played."""
+    numbers = {hand.number for hand in hands}
+    whole = [hand for hand in hands if hand.number ^ 1 in numbers]
+    names = agent if isinstance(agent, str) else agent.name, name
+    result = replace(result_of(game, names, whole, True), aivat=aivat_result(game, whole, True))
+    return Contest(name, deals, result)

@@ -52,6 +52,8 @@ class Explanation:
     """Of the last solve; 0 if nothing was solved."""
     seconds: float
     """That the decision took."""
+    share: float = 1.0
+    """Of the last solve in what is played; the rest is what was followed before."""
     note: str = ""
     """What was done instead of solving to the end of the game."""
 
@@ -79,6 +81,11 @@ class Explanation:
                 f"The subgame was solved by {self.iterations:,} iterations; its least margin is "
                 f"{self.margin:+.3g} chips."
             )
+            if self.share < 1:
+                lines.append(
+                    f"Of the solution {100 * self.share:.0f} % is played: with more of it the "
+                    "opponent could win more than before."
+                )
         lines.append(f"The decision took {self.seconds:.3f} seconds.")
         return "\n".join(lines)
 
@@ -157,6 +164,7 @@ class SearchAgent(Mixed):
             None if live.solved is None else live.solved.margin,
             0 if live.solved is None else live.solved.iterations,
             self.took,
+            1.0 if live.solved is None else live.solved.share,
         )
 
     def _played(self, infoset: str) -> dict[str, float]:

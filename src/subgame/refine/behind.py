@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, TypedDict, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypedDict, TypeVar
 
 import numpy as np
 
-from subgame.engines.arrays import Array, Floats, as_numpy, normalise
+from subgame.engines.arrays import Array, Floats, as_numpy
 from subgame.engines.contract import Engine, Numbers
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
+from subgame.refine.accept import Acceptance
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.learners import Choice
+from subgame.refine.payoffs import left
 from subgame.refine.subgame import Subgame
 from subgame.solve.evaluate import Exploitability
 from subgame.solve.lp import solve_lp
@@ -135,27 +137,42 @@ class Played(NamedTuple):
     sigma: tuple[Numbers, Numbers]  # [q] both players' strategies over the subgame's own tree
     iterations: int
     stopped: str
+    share: float = 1.0
+    """Of the solution in our strategy; the rest is what was followed before (`refine.accept`)."""
 
 
 def play_gadget(
     how: Technique,
     subgame: Subgame,
     inputs: GadgetInputs,
-    device: str | None = None,
+    before: Numbers | None = None,
     now: Callable[[], float] = time.perf_counter,
 ) -> Played:
-    """Solve a subgame behind its gadget in the given time, without measuring the result."""
+    """Solve a subgame behind its gadget in the given time, without measuring the result.
+
+    Of the solution so much is played as loses nothing compared with `before`, [q] our strategy that
+    it is to replace; without one, all of it.
+    """
     if isinstance(how.schedule, str):
         raise SubgameError("Play needs a CFR schedule, which can be stopped at any time.")
-    schedule = how.schedule
+    schedule, run = how.schedule, engine(subgame.tree)
+    check = None if before is None else Acceptance(how.gadget, inputs, run, before, now)
+    limits = how.limits
+    if check is not None and limits.seconds is not None:
+        limits = replace(limits, seconds=max(limits.seconds - check.seconds, limits.seconds / 2))
 
     def solve(stage: Gadget, inputs: GadgetInputs) -> Played:
-        run = _run_of(stage, schedule, subgame, inputs, device)
-        stopped = drive(run, how.limits, measured=False, now=now)
-        return Played(inside(run.strategy(), subgame.tree), run.iteration, stopped)
+        solving = _run_of(stage, schedule, subgame, inputs, None)
+        stopped = drive(solving, limits, measured=False, now=now)
+        return Played(inside(solving.strategy(), subgame.tree), solving.iteration, stopped)
 
-    run = engine(subgame.tree, device=device)
-    return solve_behind(how.gadget, inputs, solve, lambda played: left(run, played.sigma, inputs))
+    solved = solve_behind(how.gadget, inputs, solve, lambda played: left(run, played.sigma, inputs))
+    if check is None:
+        return solved
+    us = 1 - inputs.opponent
+    ours = check(solved.sigma[us])
+    sigma = (ours.sigma, solved.sigma[1]) if us == 0 else (solved.sigma[0], ours.sigma)
+    return solved._replace(sigma=sigma, share=ours.share)
 
 
 def solve_behind(
@@ -185,17 +202,6 @@ def _run_of(
     if gadget.is_finite and not gadget.refined and (game := subgame.gadget_game(gadget, inputs)):
         return Run(game.tree, solver, device=device)
     return GadgetRun(subgame.tree, solver, gadget, inputs, device)
-
-
-def left(run: Engine, sigma: Sequence[Any], inputs: GadgetInputs) -> Floats:
-    """What the opponent gets at best from each root infoset against our part of `sigma`.
-
-    It has the axes of the inputs.
-    """
-    us, ours = 1 - inputs.opponent, inputs.our_reach.reshape(run.tree.num_roots, -1)
-    won = run.respond(inputs.opponent, run.plan(us, sigma[us], ours)).roots
-    normalised: Floats = normalise(won.reshape(inputs.weight.shape), inputs.weight)
-    return normalised
 
 
 def _by_program(

@@ -67,6 +67,8 @@ class Search:
     """What an off-tree bet is taken for where the opponent's range is followed."""
     now: Callable[[], float] = time.perf_counter
     """Seconds since some moment."""
+    allow_worse: bool = False
+    """Play all of a solution, even if it loses more than what was followed before."""
 
     def __post_init__(self) -> None:
         if self.gadget.entry == "random" or self.gadget.estimate or self.gadget.keep_safe:
@@ -117,6 +119,8 @@ class Solution:
     iterations: int
     seconds: float
     stopped: str
+    share: float = 1.0
+    """Of the solution in what is followed; the rest is what was followed before."""
 
     @property
     def is_starved(self) -> bool:
@@ -160,6 +164,8 @@ class Live:
     """[s of the opponent] after an off-tree move that is not answered yet: CBV~ before it."""
     carried: Floats | None = None
     """[s of the opponent] gifts on the way here."""
+    answers: bool = False
+    """Whether `before` has an answer although `off` says that one is to be solved."""
     starved: int | None = None
     """The iterations of the last answer to an off-tree bet, if they were too few."""
 
@@ -182,10 +188,12 @@ class Live:
             return self
         solved, starved = self._solve(clock, share), None
         if solved is not None and solved.is_starved:
-            if self.off is None:  # what was followed so far answers better
+            if self.off is None:  # what was followed so far is the answer
                 solved = None
             else:
                 starved = solved.iterations
+        elif solved is not None and solved.share == 0:
+            solved = replace(solved, followed=self.before)
         followed = self.before if solved is None else solved.followed
         at = self.search.at
         return replace(
@@ -223,7 +231,10 @@ class Live:
         )
         limits = self.search.limits(None if clock.left is None else share * clock.left)
         how = Technique.of(gadget, subgame.tree, self.search.schedule, limits)
-        solved = play_gadget(how, subgame, inputs, now=self.search.now)
+        before = None
+        if (self.off is None or self.answers) and not self.search.allow_worse:
+            before = here.restrict(self.before, us)
+        solved = play_gadget(how, subgame, inputs, before, self.search.now)
         return Solution(
             reached=here,
             followed=Followed(subgame.tree, solved.sigma),
@@ -233,6 +244,7 @@ class Live:
             iterations=solved.iterations,
             seconds=clock.spent - began,
             stopped=solved.stopped,
+            share=solved.share,
         )
 
     def _alternative(self) -> Floats:

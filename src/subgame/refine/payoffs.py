@@ -7,8 +7,12 @@ where the two units meet.
 
 from __future__ import annotations
 
-from subgame.engines.arrays import Array, namespace, normalise
-from subgame.refine.gadgets import Gadget
+from collections.abc import Sequence
+from typing import Any
+
+from subgame.engines.arrays import Array, Floats, namespace, normalise
+from subgame.engines.contract import Engine
+from subgame.refine.gadgets import Gadget, GadgetInputs
 
 ROUNDING = 1e-5
 """Weights below this share of the largest are rounding: kernels compute in float32."""
@@ -37,3 +41,14 @@ def received_gift(carried: Array, weight: Array, gadget: Gadget) -> Array:
 def reliable(weight: Array) -> Array:
     """Weights without those that are rounding: sums over nearly all hands cancel out."""
     return weight * (weight > ROUNDING * namespace(weight).amax(weight, -1, keepdims=True))
+
+
+def left(run: Engine, sigma: Sequence[Any], inputs: GadgetInputs) -> Floats:
+    """What the opponent gets at best from each root infoset against our part of `sigma`.
+
+    It has the axes of the inputs.
+    """
+    us, ours = 1 - inputs.opponent, inputs.our_reach.reshape(run.tree.num_roots, -1)
+    won = run.respond(inputs.opponent, run.plan(us, sigma[us], ours)).roots
+    normalised: Floats = normalise(won.reshape(inputs.weight.shape), inputs.weight)
+    return normalised

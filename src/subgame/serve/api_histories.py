@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
 from pydantic import Field
 
 from subgame.errors import FieldError, SubgameError
+from subgame.games import load
 from subgame.serve.api_jobs import parts
 from subgame.serve.histories import (
     Match,
     check_player,
     graded,
+    graded_by_agent,
     listed,
     matched,
     players,
@@ -22,6 +26,10 @@ from subgame.serve.histories import (
 from subgame.serve.solutions import opened
 from subgame.serve.spots import Model
 from subgame.serve.worker import STRATEGY
+
+if TYPE_CHECKING:
+    from subgame.play.hunl.grading import HandGrader
+    from subgame.play.protocols.seen import SeenHand
 
 histories_router = APIRouter(tags=["histories"])
 MOST = 50
@@ -36,10 +44,28 @@ class Hands(Model):
 
 
 class Some(Hands):
-    """Some of them."""
+    """Some of them. With `agent` hands are graded by its solves; that takes a while for each."""
 
     first: int = Field(default=0, ge=0)
     count: int = Field(default=10, ge=1, le=MOST)
+    agent: bool = False
+
+
+_solving = threading.Lock()
+
+
+@lru_cache(maxsize=1)
+def grader() -> HandGrader:
+    """Grades by the agent's blueprint and its solves."""
+    from subgame.play.hunl.grading import HandGrader
+    from subgame.play.hunl.turn import load_kernels
+    from subgame.play.named import whole_blueprint
+
+    game = load("hunl")
+    blueprint = whole_blueprint(game)
+    assert blueprint is not None
+    load_kernels(blueprint.game.deck)
+    return HandGrader(blueprint)
 
 
 def _read(text: str) -> Any:
@@ -49,6 +75,18 @@ def _read(text: str) -> Any:
         return read_seen(text)
     except SubgameError as error:
         raise FieldError({"text": error.sentence}) from None
+
+
+def by_agent(seen: list[SeenHand], player: str) -> dict[str, Any]:
+    """Some hands, graded by the agent: one after another, whoever asks."""
+    rows = []
+    for hand in seen:
+        row = listed(hand, player) | {"why": why_not(hand, player, by_agent=True)}
+        if not row["why"]:
+            with _solving:
+                row |= graded_by_agent(hand, player, grader())
+        rows.append(row)
+    return {"hands": rows, "score": total(rows)}
 
 
 @histories_router.post("/histories")
@@ -68,6 +106,8 @@ def grade(body: Some, request: Request) -> dict[str, Any]:
     """Some hands of a PHH, each of a player's decisions graded by a spot that was solved."""
     seen = _read(body.text)
     player = check_player(seen, body.player)
+    if body.agent:
+        return by_agent(seen[body.first : body.first + body.count], player)
     store, _, settings = parts(request)
     spots = [
         (row["id"], row["name"], row["result"]["spot"])

@@ -10,6 +10,7 @@ from subgame.errors import SubgameError
 
 if TYPE_CHECKING:
     from subgame.games.base import Game
+    from subgame.play.hunl.grading import GradedDecision
     from subgame.serve.store import Row
     from subgame.spots.endgame import Endgame
 
@@ -30,6 +31,8 @@ class Grade(TypedDict):
     lost: float | None
     right: bool
     options: list[dict[str, object]]
+    by: str
+    """``spot``, or what the agent graded it by."""
 
 
 def grades(solved: Endgame, moves: Sequence[tuple[int, str]], seat: int) -> list[Grade]:
@@ -85,6 +88,33 @@ def _grade(solved: Endgame, line: str, hand: str, action: str) -> Grade:
                 here.names, values, here.probs[k].round(DIGITS).tolist(), strict=True
             )
         ],
+        "by": "spot",
+    }
+
+
+def solved_grade(decision: GradedDecision) -> Grade:
+    """A decision of a hand of whole hold'em, as it is shown."""
+    from subgame.games.holdem.sizes import STREETS
+    from subgame.spots.lines import action_name
+
+    betting, values = decision.betting, decision.values.tolist()
+    names = [action_name(betting, action) for action in decision.actions]
+    shares = decision.probabilities.round(DIGITS).tolist()
+    pot, lost = float(betting.pot), decision.lost
+    return {
+        "street": STREETS[betting.street],
+        "line": str(betting),
+        "at": "",
+        "pot": pot,
+        "action": action_name(betting, decision.action),
+        "best": names[values.index(max(values))],
+        "lost": round(lost, DIGITS),
+        "right": lost <= GOOD * pot,
+        "options": [
+            {"name": name, "ev": round(ev, DIGITS), "share": share}
+            for name, ev, share in zip(names, values, shares, strict=True)
+        ],
+        "by": decision.by,
     }
 
 

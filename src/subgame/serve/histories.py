@@ -1,17 +1,19 @@
-"""Hands that people bring along, graded by the spots that were solved here."""
+"""Hands that people bring along, graded by the spots that were solved here, or by the agent."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from subgame.errors import SubgameError
-from subgame.serve.grades import grades, score
+from subgame.serve.grades import grades, score, solved_grade
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from subgame.games.holdem.game import Holdem
+    from subgame.play.hunl.grading import HandGrader
     from subgame.play.protocols.seen import SeenHand
+    from subgame.refine.reached import Move
     from subgame.spots.endgame import Endgame
 
 STACKS = 0.03
@@ -98,6 +100,67 @@ def graded(hand: SeenHand, player: str, solved: Endgame, match: Match) -> dict[s
     return {"grades": rows, "lost": _lost(rows), "why": why, "seat": seat}
 
 
+# By the agent --------------------------------------------------------------------------------
+BLIND = 100
+"""Chips of the big blind in the game that the agent plays."""
+
+
+def agent_game(hand: SeenHand) -> tuple[Holdem, list[Move]]:
+    """The game that the agent plays in which a hand can be followed, and the hand's moves there."""
+    from subgame.games.holdem.spots import hunl
+
+    first, scale = hand.streets[0], BLIND / hand.big_blind
+    if len(hand.players) != 2:
+        raise SubgameError("The agent knows only hands of two players.")
+    if first.pot > 0:
+        raise SubgameError("The agent knows no antes.")
+    game = hunl(stack=max(BLIND, round(scale * min(first.behind))), bets="all: 1x")
+    moves: list[Move] = [(p, hand.held[p]) for p in (0, 1)]
+    here, seen = game.start(), 0
+    for street in hand.streets:
+        if street.cards[seen:]:
+            moves.append((-1, street.cards[seen:]))
+            seen = len(street.cards)
+        for act in street.acts:
+            if here.is_over:
+                return game, moves
+            action = act.action
+            if action[0] == "r":  # what the other player cannot pay counts as a call or an all-in
+                least, most = here.least_raise, here.most_raise
+                total = round(scale * float(action[1:]))
+                known = least is not None and most is not None
+                action = f"r{min(max(total, least), most)}" if known else "c"
+            moves.append((act.player, action))
+            here = here.child(action)
+    return game, moves
+
+
+def graded_by_agent(hand: SeenHand, player: str, grader: HandGrader) -> dict[str, Any]:
+    """The decisions of a player in a hand of two, by what the agent solves."""
+    seat = hand.players.index(player)
+    try:
+        game, moves = agent_game(hand)
+        decisions = grader.grade(game, moves, seat)
+    except SubgameError as error:
+        return {"why": f"No spot that you solved fits. {error.sentence}"}
+    rows = [solved_grade(decision) for decision in decisions]
+    lost = _lost(rows)
+    why = "" if rows else f"Stacks are not near {_depth(grader)} big blinds, and it saw no turn."
+    return {
+        "grades": rows,
+        "lost": lost,
+        "lost_blinds": None if lost is None else lost / BLIND,
+        "why": why,
+        "seat": seat,
+        "solution_name": f"the agent, whose blueprint has {_depth(grader)} big blinds",
+    }
+
+
+def _depth(grader: HandGrader) -> int:
+    rules = grader.blueprint.game.rules
+    return round(float(min(rules.stacks)) / float(rules.blinds[1]))
+
+
 def _lost(rows: Iterable[Mapping[str, Any]]) -> float | None:
     known = [row["lost"] for row in rows if row["lost"] is not None]
     return sum(known) if known else None
@@ -128,13 +191,17 @@ def players(hands: Iterable[SeenHand]) -> list[str]:
     return sorted(shown, key=lambda name: -shown[name])
 
 
-def why_not(hand: SeenHand, player: str) -> str:
-    """Why a hand cannot be graded by any solution; empty if one could."""
+def why_not(hand: SeenHand, player: str, by_agent: bool = False) -> str:
+    """Why a hand cannot be graded by any solution, or by the agent; empty if it could."""
     if player not in hand.players:
         return f"{player} did not play it."
     p = hand.players.index(player)
     if not hand.held[p]:
         return "The cards are not known."
+    if not any(act.player == p for street in hand.streets for act in street.acts):
+        return "There was nothing to decide."
+    if by_agent:
+        return ""
     flop = next((street for street in hand.streets if street.cards), None)
     if flop is None or p in flop.folded:
         return "It ended before the flop."

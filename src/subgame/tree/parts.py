@@ -13,6 +13,7 @@ from subgame.tree.public_tree import Side
 
 Index = NDArray[Any]
 Numbers = NDArray[Any]
+"""One number for each sequence of a player, of any precision."""
 T = TypeVar("T")
 
 

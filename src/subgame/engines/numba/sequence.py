@@ -198,6 +198,10 @@ class NumbaSequenceEngine(EngineBase):
         self._calls.propagate[p](np.ascontiguousarray(sigma, np.float64), plan)
         return plan
 
+    def realisation(self, p: int, sigma: Floats, reach: Floats) -> Floats:
+        """[q] the same as `plan`."""
+        return self.plan(p, sigma, reach)
+
     def values(self, p: int, sigma: Floats, opponent_plan: Floats) -> Response:
         """Counterfactual values of player `p` playing `sigma` against a realisation plan."""
         return self._response(p, opponent_plan, False, np.require(sigma, np.float64, ["C", "W"]))

@@ -13,13 +13,10 @@ share their kernels.
 
 from __future__ import annotations
 
-import hashlib
-import linecache
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -362,13 +359,3 @@ def parts(bet: Betting) -> list[Part]:
         Part(shape, np.array(table, np.int32), np.array(chips, np.float64))
         for shape, (table, chips) in shapes.items()
     ]
-
-
-def build(source: str, name: str, triton: Any, tl: Any) -> Any:
-    """A kernel from its text; Triton reads the text again by way of `linecache`."""
-    file = f"<subgame {name} {hashlib.sha256(source.encode()).hexdigest()[:16]}>"
-    text = source.lstrip("\n")
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    scope: dict[str, Any] = {"tl": tl, "triton": triton, "__name__": "subgame.written"}
-    exec(compile(text, file, "exec"), scope)
-    return triton.jit(scope[name])

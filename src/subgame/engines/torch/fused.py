@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -41,12 +39,6 @@ def _data(block: Block) -> tuple[Tensor, Tensor]:
     return (block.ints, block.scales) if isinstance(block, Scaled) else (block, block)
 
 
-def _compile(kernel: Any, kinds: list[Any], grid: tuple[int, ...], options: Any) -> None:
-    """Compile a kernel for arguments of some kinds, without running it."""
-    with compiling.one_number_per_thread(options):
-        kernel.warmup(*kinds, grid=grid, **options)
-
-
 class FusedOps:
     """The operations of a sweep as Triton kernels, compiled once for all betting of one shape."""
 
@@ -56,40 +48,33 @@ class FusedOps:
         self._built: dict[Any, list[tuple[Any, Tensor, Tensor, int]]] = {}
         self._lists: dict[int, Tensor] = {}
         self._alive: list[Any] = []  # what an id in the keys above stands for
-        self._rehearsed: set[Any] = set()
-        self._pool: ThreadPoolExecutor | None = None  # there while kernels are only compiled
+        self._rehearsed: dict[Any, compiling.Job] | None = None  # there while nothing is run
 
     @contextmanager
     def rehearsal(self) -> Iterator[None]:
-        """Kernels are not run meanwhile but compiled, several at a time.
-
-        An error comes again when they are run, with all there is to say.
-        """
-        with ThreadPoolExecutor(min(16, os.cpu_count() or 1)) as pool:
-            self._pool = pool
-            try:
-                yield
-            finally:
-                self._pool = None
-        self._rehearsed.clear()
+        """Kernels are not run meanwhile, but compiled in the end, several at a time."""
+        jobs = self._rehearsed = {}
+        try:
+            yield
+        finally:
+            self._rehearsed = None
+        compiling.compile_all(list(jobs.values()))
 
     @property
     def rehearsing(self) -> bool:
         """Whether kernels are only compiled, so that nobody should learn from what they found."""
-        return self._pool is not None
+        return self._rehearsed is not None
 
     def _launch(self, kernel: Any, grid: tuple[int, ...], *args: Any, **options: Any) -> None:
         """Run a kernel, or have it compiled."""
-        if self._pool is None:
+        if self._rehearsed is None:
             with compiling.one_number_per_thread(options):  # it may be compiled only now
                 kernel[grid](*args, **options)
             return
         kinds = [getattr(arg, "dtype", arg) for arg in args]
         tensors = [kind for kind, arg in zip(kinds, args, strict=True) if kind is not arg]
         key = (id(kernel), *tensors, *map(str, options.values()))
-        if key not in self._rehearsed:
-            self._rehearsed.add(key)
-            self._pool.submit(_compile, kernel, kinds, grid, options)
+        self._rehearsed.setdefault(key, compiling.Job(kernel, kinds, grid, options))
 
     def _dtype(self, dtype: torch.dtype) -> Any:
         return self.tl.float64 if dtype == self.torch.float64 else self.tl.float32
@@ -109,7 +94,7 @@ class FusedOps:
                 text = script.descend(key[1]) if key[0] == "descend" else script.settle(*key[1:])
                 kernel = _WRITTEN.get(text)
                 if kernel is None:
-                    kernel = codegen.build(text, key[0], kernels.triton, self.tl)
+                    kernel = compiling.build(text, key[0], kernels.triton)
                     _WRITTEN[text] = kernel
                 warps = LONG_WARPS if part.shape.rows > LONG else WARPS
                 made.append((kernel, self._put(part.table), self._put(part.chips), warps))

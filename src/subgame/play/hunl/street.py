@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from subgame.blueprints.follow import FollowedBetting
 from subgame.blueprints.stored import StoredBlueprint
+from subgame.engines.arrays import as_numpy, normalise
 from subgame.engines.factory import engine
 from subgame.engines.numba.strengths import mean_ahead
 from subgame.engines.street import StreetEngine
@@ -282,34 +283,98 @@ class BucketLeaves:
         return sums[..., :size], sums[..., size:]
 
 
+@dataclass(frozen=True, eq=False)
+class SolvedStreet:
+    """A street solved to its end. `played` [own action, h] are both players' strategies."""
+
+    at: LimitedStreet
+    on: StreetEngine
+    played: tuple[Any, ...]
+    boards: int
+    iterations: int
+    stopped: str
+
+    @cached_property
+    def by_history(self) -> dict[tuple[str, ...], Rows]:
+        """Both players' strategies by betting history."""
+        return planned(self.at.street, self.on, self.played, self.at.by_hand)
+
+    def rows(self, betting: Betting) -> Rows:
+        """What the player to act does with every hand of the deck."""
+        return self.by_history[betting.history]
+
+    def values(self, betting: Betting) -> Floats:
+        """[hand of the deck, action] what each action wins, in chips; nan for hands left out.
+
+        Both players go on by the solution.
+        """
+        at, on, p, o = self.at, self.on, betting.player, 1 - betting.player
+        theirs = on.descend(o, self.played[o], on.array(at.reach[o]))
+        values = on.row_values(p, theirs, self.played[p])
+        j = [state.history for state in at.street.states[p]].index(betting.history)
+        first, actions = at.street.first[p][j], at.street.actions[p][j]
+        met = as_numpy(on.opposing(p, on.array(self._reach(o, betting)[None])))[0]
+        here = as_numpy(values)[first : first + len(actions)]
+        out = np.full((at.reached.game.deck.num_hands, len(actions)), np.nan)
+        out[at.hands[p]] = normalise(here, met[None]).T
+        return out
+
+    def _reach(self, p: int, betting: Betting) -> Floats:
+        """[h] a player's reach of a betting of the street."""
+        root = self.at.reached.betting
+        reach, here = self.at.reach[p][0].copy(), root
+        for action in betting.history[len(root.history) :]:
+            if here.player == p:
+                rows = self.rows(here)
+                reach *= rows.probabilities[self.at.hands[p], rows.actions.index(action)]
+            here = here.child(action)
+        return reach
+
+
+def street_solved(
+    at: LimitedStreet,
+    evaluator: StreetEvaluator,
+    limits: Limits,
+    now: Callable[[], float] = time.perf_counter,
+) -> SolvedStreet:
+    """Solve a street to its end; up to `EVALUATING` of the time goes into values there.
+
+    Nothing is solved if there was time for the values of a few boards only.
+    """
+    began = now()
+    until = None if limits.seconds is None else began + EVALUATING * limits.seconds
+    leaves, boards = evaluated(at, evaluator, until, now)
+    on = StreetEngine(engine(at.tree), at.street, leaves)
+    run = Run(at.tree, parse(SCHEDULE), on=on, reach=at.reach)
+    if until is not None and 0 < boards < FEWEST:
+        return SolvedStreet(at, on, (), boards, 0, f"values of {boards} boards are too few")
+    left = None
+    if limits.seconds is not None:
+        left = max(limits.seconds - (now() - began), 1e-3)
+    stopped = drive(run, Limits(limits.iterations, left), measured=False, now=now)
+    return SolvedStreet(at, on, run.played(), boards, run.iteration, stopped)
+
+
 def solve_street(
     at: LimitedStreet,
     evaluator: StreetEvaluator,
     limits: Limits,
     now: Callable[[], float] = time.perf_counter,
 ) -> StreetPlan:
-    """Solve a street to its end; up to `EVALUATING` of the time goes into values there.
+    """Solve a street to its end, as `street_solved` does.
 
     A solution is rejected if it ran out of time too soon,
     or if a best response to it wins more than to the blueprint.
     """
-    began = now()
-    until = None if limits.seconds is None else began + EVALUATING * limits.seconds
-    leaves, boards = evaluated(at, evaluator, until, now)
-    if until is not None and 0 < boards < FEWEST:
-        return StreetPlan({}, boards, 0, f"values of {boards} boards are too few")
-    on = StreetEngine(engine(at.tree), at.street, leaves)
-    run = Run(at.tree, parse(SCHEDULE), on=on, reach=at.reach)
-    laid = at.laid.over_street(at.street, on, at.reached.board, at.hands)
-    left = None
-    if limits.seconds is not None:
-        left = max(limits.seconds - (now() - began), 1e-3)
-    stopped = drive(run, Limits(limits.iterations, left), measured=False, now=now)
-    played, us = run.played(), at.player
-    rejected = too_little(stopped, run.iteration)
-    if not rejected and is_worse(on, us, at.reach, (played[us], laid[us])):
-        rejected = f"after {run.iteration:,} iterations it loses more than the blueprint"
-    return StreetPlan(planned(at.street, on, played, at.by_hand), boards, run.iteration, rejected)
+    solved = street_solved(at, evaluator, limits, now)
+    count, boards = solved.iterations, solved.boards
+    if not solved.played:
+        return StreetPlan({}, boards, 0, solved.stopped)
+    us, laid = at.player, at.laid.over_street(at.street, solved.on, at.reached.board, at.hands)
+    rejected = too_little(solved.stopped, count)
+    if not rejected and is_worse(solved.on, us, at.reach, (solved.played[us], laid[us])):
+        rejected = f"after {count:,} iterations it loses more than the blueprint"
+    return StreetPlan(solved.by_history, boards, count, rejected)
 
 
 def too_little(stopped: str, iterations: int) -> str:

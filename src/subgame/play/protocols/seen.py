@@ -115,7 +115,7 @@ def _followed(table: dict[str, Any], number: int) -> SeenHand:
     ]
     held, board, folded = [""] * count, "", set[int]()
     streets, acts = list[Street](), list[Act]()
-    began = (0.0, tuple(stacks), frozenset[int]())
+    began = (pot, tuple(stacks), frozenset[int]())
     for action in table["actions"]:
         deal, cards, act = (form.fullmatch(action) for form in (_DEAL, _BOARD, _ACT))
         if deal:

@@ -33,7 +33,7 @@ from subgame.spots.endgame import COMPACT, Endgame, about, stored_values, tree_o
 from subgame.spots.lines import Walk
 from subgame.spots.tables import Table
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
-from subgame.tree.parts import both
+from subgame.tree.parts import Numbers, both
 from subgame.tree.ranges.below import tree_below
 from subgame.tree.ranges.merging import unmerged
 from subgame.tree.ranges.stage import first_streets
@@ -70,7 +70,7 @@ class Packed:
         result: Floats = self.numbers[k, board] * self.scales[k, board]
         return result
 
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Numbers:
         out = np.zeros((len(self.alive), *self.numbers.shape[1:]))
         out[list(self.alive)] = self.numbers * self.scales[:, :, None]
         return out.astype(np.float64 if dtype is None else dtype)
@@ -95,7 +95,7 @@ class CompactEndgame(Endgame):
     __repr__ = brief
 
     compact: RangeCompact = field(kw_only=True)
-    rows: tuple[NDArray[Any], NDArray[Any]] = field(kw_only=True)
+    rows: tuple[Numbers, Numbers] = field(kw_only=True)
     """[board, row, hand] each player's values on the streets before, one after another."""
     iterations: int = field(default=ITERATIONS, kw_only=True)
 
@@ -216,9 +216,9 @@ def _made(solved: Endgame) -> CompactEndgame:
     )
 
 
-def _rows(tree: RangeTree, strategy: Strategy, streets: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def _rows(tree: RangeTree, strategy: Strategy, streets: int) -> tuple[Numbers, Numbers]:
     """Each player's values on the boards of the first streets; see `CompactEndgame.rows`."""
-    made: tuple[list[NDArray[Any]], list[NDArray[Any]]] = ([], [])
+    made: tuple[list[Numbers], list[Numbers]] = ([], [])
     for s in range(streets):
         first, last = tree.units.first[s : s + 2]
         reach = [entries(tree, p, strategy.probs[p], s) for p in (0, 1)]

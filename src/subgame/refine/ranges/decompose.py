@@ -11,7 +11,6 @@ from functools import cached_property, partial
 from typing import Any, Self, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from subgame.engines.arrays import Array, Floats, as_numpy, normalise
 from subgame.engines.contract import Mode, RangeEngine
@@ -36,7 +35,7 @@ from subgame.refine.subgame import Subgame, Trunk
 from subgame.solve.options import with_options
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import complete, whole_solves
-from subgame.tree.parts import both
+from subgame.tree.parts import Numbers, both
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.merging import unmerged
 from subgame.tree.ranges.stage import first_streets
@@ -130,7 +129,7 @@ class RangeCompact(Compact):
             probs.append(plain.gather(p, np.concatenate([self.strategy.probs[p], below])))
         return Strategy(tree, (probs[0], probs[1]))
 
-    def tensors(self) -> dict[str, NDArray[Any]]:
+    def tensors(self) -> dict[str, Numbers]:
         out = {f"trunk{p}": array for p, array in enumerate(self.strategy.probs)}
         return out | {f"values{p}": values for p, values in enumerate(self.values)}
 
@@ -158,7 +157,7 @@ class RangeCompact(Compact):
         return cls(strategy, values, notes, tree=plain, street=street)
 
 
-def entries(tree: RangeTree, p: int, probs: NDArray[Any], street: int) -> Floats:
+def entries(tree: RangeTree, p: int, probs: Numbers, street: int) -> Floats:
     """[root, board, hand] player `p`'s reach at the roots of a street, by a strategy before it."""
     units, side, many = tree.units, tree.players[p], tree.holdem.deck.num_hands
     start = np.zeros((1, many))
@@ -184,9 +183,7 @@ def entries(tree: RangeTree, p: int, probs: NDArray[Any], street: int) -> Floats
     return out
 
 
-def _entered(
-    batch: RangeEngine, tree: RangeTree, p: int, probs: NDArray[Any], street: int
-) -> Floats:
+def _entered(batch: RangeEngine, tree: RangeTree, p: int, probs: Numbers, street: int) -> Floats:
     """[root, board, hand] as `entries`, with as many hands as the engine of the subgames has."""
     return _widened(entries(tree, p, probs, street), batch.roots(p).shape[-1])
 
@@ -215,7 +212,7 @@ def compact_ranges(tree: RangeTree, strategy: Strategy, at: object) -> RangeComp
     return RangeCompact(Strategy(trunk, kept), values, tree=plain, street=count)
 
 
-def _below(batch: RangeEngine, p: int, sigma: NDArray[Any]) -> NDArray[Any]:
+def _below(batch: RangeEngine, p: int, sigma: Numbers) -> Numbers:
     """[q] what of a strategy follows the first street: the end of its numbers."""
     return sigma[-batch.tree.stored(p) :]
 

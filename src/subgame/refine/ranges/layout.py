@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from numpy.typing import NDArray
-
 from subgame.engines.arrays import Floats
+from subgame.tree.parts import Numbers
 from subgame.tree.ranges.tree import RangeTree
 
 
@@ -16,8 +13,8 @@ def flat(values: Floats) -> Floats:
 
 
 def transfer(
-    source: RangeTree, sigma: NDArray[Any], target: RangeTree, into: NDArray[Any], p: int
-) -> NDArray[Any]:
+    source: RangeTree, sigma: Numbers, target: RangeTree, into: Numbers, p: int
+) -> Numbers:
     """Write a strategy to where its decisions stand in another tree with the same boards.
 
     Decisions are known by their betting; those that the other tree lacks are left out. Actions that

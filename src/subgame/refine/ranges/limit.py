@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from subgame.engines.arrays import Array, Floats, as_numpy, namespace
 from subgame.engines.contract import RangeEngine
@@ -32,7 +31,7 @@ from subgame.refine.subgame import Trunk, Vector, vector
 from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import Limits, Run, complete
-from subgame.tree.parts import restrict
+from subgame.tree.parts import Numbers, restrict
 from subgame.tree.ranges.merging import Unmerged, unmerged
 from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
@@ -110,12 +109,12 @@ class RangeLimit(Frozen):
         result = solve_ranges(self, gadget, how, payoffs).result
         return result, result.strategy
 
-    def inner(self, probs: NDArray[Any], p: int) -> NDArray[Any]:
+    def inner(self, probs: Numbers, p: int) -> Numbers:
         """[q] a player's strategy of the whole game over the unmerged tree of what is solved."""
         inside = restrict(np.asarray(probs, np.float32), self.within.places[p], elsewhere=0.0)
         return self.plain.spread(p, inside)
 
-    def below(self, probs: NDArray[Any], p: int) -> NDArray[Any]:
+    def below(self, probs: Numbers, p: int) -> Numbers:
         """[q] what of it follows the limit: the end of its numbers."""
         return self.inner(probs, p)[-self.batch.tree.stored(p) :]
 
@@ -151,7 +150,7 @@ class RangeLimit(Frozen):
             self.within.embed(p, self.plain.gather(p, made), probs[p])
         return Strategy(self.whole, (probs[0], probs[1]))
 
-    def _mix(self, weights: NDArray[Any], sigma: Any) -> None:
+    def _mix(self, weights: Numbers, sigma: Any) -> None:
         """Below the limit: continuations by how likely each is chosen with each hand."""
         o, run, batch = 1 - self.player, self.run, self.batch
         side = self.street.sides[o]

@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from subgame.engines.arrays import Floats, as_numpy, namespace, normalise
 from subgame.engines.contract import RangeEngine
@@ -21,14 +20,14 @@ from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.holdem.rules import Betting
 from subgame.refine.answers import Answer, Method
-from subgame.refine.behind import GadgetRun, Technique, left, solve_behind
+from subgame.refine.behind import GadgetRun, Technique, solve_behind
 from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.payoffs import received_gift, reliable
+from subgame.refine.payoffs import left, received_gift, reliable
 from subgame.refine.ranges.gifts import carried_gifts, rows
 from subgame.refine.ranges.layout import flat, transfer
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import drive
-from subgame.tree.parts import both
+from subgame.tree.parts import Numbers, both
 from subgame.tree.public_tree import OnDemand, PublicTree
 from subgame.tree.ranges.betting_tree import Street, grow
 from subgame.tree.ranges.merging import Unmerged, unmerged
@@ -74,7 +73,7 @@ class RangeExpansion:
     device: str | None = None
     small: Unmerged = field(init=False)
     large: Unmerged = field(init=False)
-    plain: list[NDArray[Any]] = field(init=False)  # [q] both players, over the unmerged larger tree
+    plain: list[Numbers] = field(init=False)  # [q] both players, over the unmerged larger tree
 
     def __post_init__(self) -> None:
         if not isinstance(self.how.schedule, Schedule):

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from random import Random
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,7 @@ from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Betting
 from subgame.refine.ranges.subgames import RangeSubgame, Spot
 from subgame.refine.reached import Followed, Reached
-from subgame.tree.parts import restrict
+from subgame.tree.parts import Numbers, restrict
 from subgame.tree.public_tree import OnDemand, PublicTree
 from subgame.tree.ranges.find import board_key
 from subgame.tree.ranges.merging import places
@@ -204,7 +203,7 @@ class ReachedRanges(Reached):
     def roots(self, p: int) -> Ints:
         return self.subgame.hands(p)
 
-    def restrict(self, followed: Followed, p: int) -> NDArray[Any]:
+    def restrict(self, followed: Followed, p: int) -> Numbers:
         part, whole = self.subgame.tree, range_tree(followed.tree)
         return restrict(np.asarray(followed.sigma[p]), places(part, whole, p), elsewhere=0.0)
 

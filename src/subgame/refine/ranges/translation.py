@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.holdem.rules import Bet, Betting
 from subgame.games.holdem.translation import ActionMapping, answer
+from subgame.tree.parts import Numbers
 from subgame.tree.ranges.betting_tree import LANES, decisions
 from subgame.tree.ranges.merging import Unmerged, unmerged
 from subgame.tree.ranges.tree import RangeTree, range_tree
@@ -29,7 +29,7 @@ likely the mapping brings it there."""
 
 def translate_ranges(
     tree: RangeTree, strategy: Strategy, how: ActionMapping, device: str | None
-) -> tuple[NDArray[Any], NDArray[Any]]:
+) -> tuple[Numbers, Numbers]:
     """Both players' weights over `tree`; see `translation.translate`."""
     small, large = unmerged(range_tree(strategy.tree)), unmerged(tree)
     if [u.cards for u in small.tree.units] != [u.cards for u in large.tree.units]:

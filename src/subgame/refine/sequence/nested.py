@@ -14,8 +14,9 @@ from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.base import Game, State
 from subgame.refine.answers import Answer, Method
-from subgame.refine.behind import Technique, inside, left, solve_gadget
+from subgame.refine.behind import Technique, inside, solve_gadget
 from subgame.refine.gadgets import GadgetInputs
+from subgame.refine.payoffs import left
 from subgame.refine.sequence.gifts import Gifts, gifts_of
 from subgame.refine.sequence.subgames import SequenceSubgame, cut_at_histories
 from subgame.refine.subgame import Trunk

@@ -18,8 +18,8 @@ import numpy as np
 from subgame.engines.arrays import Floats
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
-from subgame.refine.behind import left
 from subgame.refine.gadgets import GadgetInputs
+from subgame.refine.payoffs import left
 from subgame.refine.sequence.subgames import SequenceSubgame
 from subgame.solve.program import constraints, maximin
 

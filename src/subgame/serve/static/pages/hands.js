@@ -1,4 +1,5 @@
-// Hands that were played elsewhere or here, in PHH: each decision graded by a spot that was solved.
+// Hands that were played elsewhere or here, in PHH: each decision graded by a spot that was solved,
+// or by the agent, which solves what no spot covers.
 import { html, api, route, number, percent, whole, Field, Problem, Wait } from "../lib/core.js";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
@@ -10,6 +11,7 @@ const SHOWN = {
   all: ["all", () => true],
   graded: ["graded", (hand) => hand.lost !== null],
   wrong: ["with mistakes", (hand) => wrong(hand)],
+  preflop: ["mistakes before the flop", (hand) => wrong(hand, "preflop")],
   flop: ["mistakes on the flop", (hand) => wrong(hand, "flop")],
   turn: ["mistakes on the turn", (hand) => wrong(hand, "turn")],
   river: ["mistakes on the river", (hand) => wrong(hand, "river")],
@@ -22,27 +24,40 @@ export function Hands() {
     told = useSignal(null),
     error = useSignal(null),
     busy = useSignal(false),
-    done = useSignal(0);
+    done = useSignal(""),
+    solves = useSignal(true);
   const table = route.value.query.get("table");
 
-  // Reads the hands, then grades them a few at a time; a newer call ends an older one.
+  // Reads the hands, then grades them: all by solved spots, a few at a time, then one by one what is
+  // left by the agent. A newer call ends an older one.
   const read = async (player = "") => {
     const mine = (busy.value = {});
     error.value = null;
-    done.value = 0;
+    done.value = "Reading the hands";
     try {
       const body = { text: text.value, player };
       const list = await api("/histories", body);
       if (busy.value !== mine) return;
       told.value = list;
-      for (let first = 0; first < list.hands.length; first += CHUNK) {
-        const some = { ...body, player: list.player, first, count: CHUNK };
-        const part = await api("/histories/grades", some);
-        if (busy.value !== mine) return;
+      const count = list.hands.length;
+      const grade = async (first, some) => {
+        const asks = { ...body, player: list.player, first, ...some };
+        const part = await api("/histories/grades", asks);
+        if (busy.value !== mine) return false;
         const hands = [...told.value.hands];
         hands.splice(first, part.hands.length, ...part.hands);
         told.value = { ...told.value, hands };
-        done.value = first + part.hands.length;
+        return true;
+      };
+      for (let first = 0; first < count; first += CHUNK) {
+        done.value = `Looking for solved spots: ${whole(first)} of ${whole(count)}`;
+        if (!(await grade(first, { count: CHUNK }))) return;
+      }
+      if (!solves.value) return;
+      for (let first = 0; first < count; first += 1) {
+        if (told.value.hands[first].lost !== null) continue;
+        done.value = `Solving hand ${whole(first + 1)} of ${whole(count)}`;
+        if (!(await grade(first, { count: 1, agent: true }))) return;
       }
     } catch (failed) {
       if (busy.value === mine) error.value = failed;
@@ -71,9 +86,10 @@ export function Hands() {
   return html`<section class="page narrow">
     <h1>Hands</h1>
     <p class="lead">
-      Hands in the Poker Hand History format (PHH). After the flop, each of your decisions is graded
-      by a spot that you solved: one with the same board, and the same pot and stacks in proportion.
-      A bet counts as the nearest one of the solution.
+      Hands in the Poker Hand History format (PHH). Each of your decisions is graded: after the flop
+      by a spot that you solved, if one has the same board, and the same pot and stacks in
+      proportion. Other hands of two players are graded by the agent: its blueprint before the flop,
+      its solves afterwards.
     </p>
     <form
       class="box"
@@ -98,7 +114,31 @@ export function Hands() {
         ></textarea>
       <//>
       <${Problem} error=${error.value?.fields?.text ? null : error.value} />
+      <p>
+        <label class="choices" for="solves"
+          ><input
+            id="solves"
+            type="checkbox"
+            checked=${solves.value}
+            onChange=${(event) => {
+              solves.value = event.target.checked;
+            }}
+          />${" "}Let the agent solve what no spot covers; a hand takes up to half a minute</label
+        >
+      </p>
       <button class="primary" disabled=${!text.value.trim()}>Grade the hands</button>
+      ${
+        busy.value
+          ? html`${" "}<button
+                type="button"
+                onClick=${() => {
+                  busy.value = false;
+                }}
+              >
+                Stop
+              </button>`
+          : null
+      }
     </form>
     ${told.value ? html`<${List} told=${told.value} busy=${busy.value} done=${done.value} onPlayer=${read} />` : null}
   </section>`;
@@ -137,12 +177,12 @@ function List({ told, busy, done, onPlayer }) {
       >
     </div>
     <${Score} hands=${told.hands} />
-    ${busy ? html`<${Wait}>Grading: ${whole(done)} of ${whole(told.hands.length)}<//>` : null}
+    ${busy ? html`<${Wait}>${done}<//>` : null}
     <${HandList}
       rows=${rows}
       about=${(hand) => (hand.board ? html`<span class="soft">on</span>${" "}<${Cards} text=${hand.board} small />` : null)}
       lost=${(hand) => `${number(hand.lost_blinds, 2)} bb`}
-      grades=${(hand) => (hand.grades.length ? html`<${Grades} rows=${hand.grades} job=${hand.solution} label=${`Grades of hand ${hand.number}`} />` : html`<p class="hint">${hand.why}</p>`)}
+      grades=${(hand) => (hand.grades.length ? html`<${Grades} rows=${hand.grades} job=${hand.solution} label=${`Grades of hand ${hand.number}`} />${hand.solution_name ? html`<p class="hint">Graded by ${hand.solution_name}.</p>` : null}` : html`<p class="hint">${hand.why}</p>`)}
     />
     ${rows.length ? null : html`<p class="soft">No hand of that kind.</p>`}
   </section>`;

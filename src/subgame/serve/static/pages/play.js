@@ -509,6 +509,13 @@ function Reveal({ now }) {
   </section>`;
 }
 
+// What graded a decision, where that is no solved spot.
+const BY = {
+  blueprint: "by the blueprint's values",
+  "depth limit": "solved to the end of the street",
+  solve: "solved to the end of the hand",
+};
+
 // What one's own decisions cost, street by street, beside every action's EV and the solution's mix.
 export const Grades = ({ rows, job, label }) =>
   html`<div class="scroll" tabindex="0" role="region" aria-label=${label}>
@@ -526,7 +533,7 @@ export const Grades = ({ rows, job, label }) =>
           (row, k) =>
             html`<tr key=${k}>
               <td>
-                <a href="/solve/${job}?line=${encodeURIComponent(row.at)}">${row.street}</a>
+                ${BY[row.by] ? html`${row.street} <span class="soft">${BY[row.by]}</span>` : html`<a href="/solve/${job}?line=${encodeURIComponent(row.at)}">${row.street}</a>`}
               </td>
               <td><b>${row.action}</b></td>
               <td class="num ${row.lost === null ? "" : row.right ? "good" : "bad"}">

@@ -1,7 +1,0 @@
-"""``python -m subgame.cli``."""
-
-import sys
-
-from subgame.cli import main
-
-sys.exit(main())
