@@ -67,6 +67,17 @@ def test_errors_in_a_command_line_load_nothing_slow() -> None:
     assert wrong == {}, done.stderr
 
 
+def test_a_river_from_the_shell_imports_no_sequence_trees() -> None:
+    """Each module takes time from the shell, and a river needs neither these nor Numba's."""
+    script = (
+        "import sys\nfrom subgame.cli import main\n"
+        "main('endgame --board AsKsQs7d2c --pot 10 --stack 10 --oop AA,KK --ip QQ,JJ'.split())\n"
+        "print([name for name in sys.modules if name.startswith('subgame.tree.sequence.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1:] == ["[]"], done.stderr
+
+
 def test_type_checkers_and_python_see_the_same_names() -> None:
     tree = ast.parse(Path(inspect.getfile(sg)).read_text())
     block = next(node for node in tree.body if isinstance(node, ast.If))

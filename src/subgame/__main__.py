@@ -1,8 +1,6 @@
 """``python -m subgame``: the command line."""
 
-import sys
-
-from subgame.cli import main
+from subgame.cli import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

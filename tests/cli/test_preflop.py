@@ -27,9 +27,9 @@ def found() -> PreflopSolution:
 
 def test_push_or_fold_is_one_of_its_trees() -> None:
     chart = push_fold(10)
-    found = solve_preflop(10, "a / cap 1; remove c", target=1e-4)
-    assert found.value == pytest.approx(chart.value, abs=5e-4)
-    push, call = found.decision().chart(), found.decision("all-in").chart()
+    result = solve_preflop(10, "a / cap 1; remove c", target=1e-4)
+    assert result.value == pytest.approx(chart.value, abs=5e-4)
+    push, call = result.decision().chart(), result.decision("all-in").chart()
     for name in NAMES:
         if abs(chart.push_ev[name]) > 0.02:
             assert push[name]["all-in 10"] == pytest.approx(chart.push[name], abs=0.02), name
@@ -80,18 +80,26 @@ def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 
 
 def test_the_command_preflop(cli: Cli) -> None:
-    given = ("preflop", "--stack", "20", "--bets", "2.5r / raise a / cap 2", "--iterations", "100")
-    text = cli(*given, "--line", "raise to 2.5")
+    arguments = (
+        "preflop",
+        "--stack",
+        "20",
+        "--bets",
+        "2.5r / raise a / cap 2",
+        "--iterations",
+        "100",
+    )
+    text = cli(*arguments, "--line", "raise to 2.5")
     assert text.code == 0, text.err
     for words in ("Big blind after raise to 2.5, 20 big blinds", "AA  a", "The small blind wins"):
         assert words in text.out
-    answer = cli(*given, "--json").json()
+    answer = cli(*arguments, "--json").json()
     assert answer["player"] == "small blind"
     assert sum(answer["frequency"].values()) == pytest.approx(1)
-    assert cli(*given, "--csv").out.startswith("class,weight,chance,fold,call 0.5,raise to 2.5")
+    assert cli(*arguments, "--csv").out.startswith("class,weight,chance,fold,call 0.5,raise to 2.5")
     assert "--stack must be above 1 big blind" in cli("preflop", "--stack", "1").err
-    assert "which --flop gives" in cli(*given, "--device", "torch").err
-    assert "the flop comes" in cli(*given, "--line", "raise to 2.5, call").err
+    assert "which --flop gives" in cli(*arguments, "--device", "torch").err
+    assert "the flop comes" in cli(*arguments, "--line", "raise to 2.5, call").err
 
 
 def test_betting_on_the_flop(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ def test_another_process_compiles_what_this_one_loads(
     jobs = [job(2.0), job(3.0)]
     with monkeypatch.context() as context:
         loaded: list[compiling.Job] = []
-        context.setattr(compiling.Job, "compile", loaded.append)
+        context.setattr(compiling.Job, "compile", lambda job: loaded.append(job))
         compiling._have_compiled(deque(jobs))
         assert loaded == jobs
     files = set(tmp_path.rglob("*"))

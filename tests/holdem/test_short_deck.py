@@ -60,8 +60,8 @@ def test_all_five_card_hands() -> None:
     cards = np.array(list(itertools.combinations(range(36), 5)))
     ranks, every = rank_cards(cards, SHORT_DECK), np.cumsum((0, *CLASSES))
     assert sum(FIVE) == len(ranks) == 376_992
-    found, place = np.unique(ranks, return_inverse=True)
-    assert len(found) == sum(CLASSES)
+    result, place = np.unique(ranks, return_inverse=True)
+    assert len(result) == sum(CLASSES)
     assert tuple(np.add.reduceat(np.bincount(place), every[:-1])) == FIVE
 
 

@@ -14,6 +14,7 @@ from subgame.games.holdem.game import Holdem
 from subgame.play.agent import Event
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.hunl.agent import HoldemAgent
+from subgame.play.hunl.laid import Laid
 from subgame.play.hunl.plans import with_bet
 from subgame.play.hunl.turn import ENOUGH, TurnSolver, numbers
 from subgame.refine.live import MINIMUM
@@ -174,3 +175,33 @@ def test_the_opponents_size_is_in_every_menu(stored: StoredBlueprint) -> None:
     assert min(pots) < 0.51
     assert max(pots) >= 2
     assert f"r{river.most_raise}" in rich
+
+
+@pytest.mark.parametrize("iterations", [1, 3, 40])
+def test_a_short_solve_of_the_last_street_loses_no_more(
+    stored: StoredBlueprint, iterations: int
+) -> None:
+    """With both players' ranges a best response wins no more than from the blueprint."""
+    line = LINE[:10]
+    lost = []
+    for allow_worse in (False, True):
+        player = HoldemAgent(
+            stored.game, stored, solve_from="river", bets=BETS, iterations=iterations, seconds=None
+        )
+        player.search = replace(player.search, allow_worse=allow_worse)
+        observed(player, 0, line)
+        live = player.live()
+        here = live.reached
+        state = player.early.follow(tuple(line), player.request())[0]
+        laid = Laid(stored, state.hand).over_last_street(here)
+        assert laid is not None
+        share = here.reach[1] * here.weight(1)
+        lost.append(
+            [share @ here.values(followed, 1, best=True) for followed in (live.before, laid)]
+        )
+        assert (laid.sigma[0] > 0).any()
+    (careful, blueprint), (careless, same) = lost
+    assert same == pytest.approx(blueprint)
+    assert careful <= blueprint + 1e-6 * abs(blueprint)
+    assert careful <= careless + 1e-6 * abs(careless)
+    assert careless > blueprint or iterations > 1

@@ -195,7 +195,9 @@ def _found(
     return _reported(contests, pairs, iterations)
 
 
-def _reported(contests: Sequence[Contest], pairs: dict[str, dict[int, Pair]], iterations: int) -> Found:
+def _reported(
+    contests: Sequence[Contest], pairs: dict[str, dict[int, Pair]], iterations: int
+) -> Found:
     rows, data, shown = [], {}, []
     contests = [contest for contest in contests if pairs[contest.name]]
     for contest in contests:

@@ -18,13 +18,14 @@ Where values at a depth limit are estimates, all this holds for the estimates on
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from subgame.engines.arrays import TINY, Floats
+from subgame.engines.arrays import TINY, Array, namespace
 from subgame.engines.contract import Engine, Numbers
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.payoffs import left
@@ -46,20 +47,21 @@ def is_checked(gadget: Gadget) -> bool:
     return gadget.is_safe or gadget.entry == "blueprint"
 
 
-def lost(gadget: Gadget, inputs: GadgetInputs, values: Floats) -> float:
-    """What the gadget's opponent gets who can get `values` [s] inside, beyond the alternatives.
+def lost(gadget: Gadget, inputs: GadgetInputs, values: Array) -> Array:
+    """What the gadget's opponent gets beyond the alternatives, with `values` [..., s] inside.
 
     Maxmargin: the most at one root infoset. Resolve: the mean of all that exceeds them. Unsafe:
     what the blueprint's range gets on average.
     """
-    weight, bar = inputs.weight, inputs.cbv if gadget.estimate else inputs.alternative
+    xp, weight = namespace(values), inputs.weight
+    bar = inputs.cbv if gadget.estimate else inputs.alternative
     if gadget.entry == "choose":
-        return float((values - bar)[weight > 0].max(initial=-np.inf))
+        return xp.amax(xp.where(weight > 0, values - bar, -math.inf), -1)
     if gadget.entry == "blueprint":
         weight = weight * inputs.opponent_reach
     else:
-        values = np.maximum(values - bar, 0)
-    return float((weight * values).sum() / max(weight.sum(), TINY))
+        values = (values - bar).clip(min=0)
+    return (weight * values).sum(-1) / weight.sum(-1).clip(min=TINY)
 
 
 class Acceptance:
@@ -84,7 +86,7 @@ class Acceptance:
         return self.run.realisation(1 - self.inputs.opponent, sigma, self.inputs.our_reach)
 
     def _lost(self, sigma: Numbers) -> float:
-        return lost(self.gadget, self.inputs, left(self.run, (sigma, sigma), self.inputs))
+        return float(lost(self.gadget, self.inputs, left(self.run, (sigma, sigma), self.inputs)))
 
     def __call__(self, solved: Numbers) -> Accepted:
         """As much of a solution as loses nothing."""

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from subgame.engines.contract import Array, Both, Engine, Loop, Mode, Regrets
 from subgame.errors import SubgameError
 from subgame.tree.parts import both
-from subgame.tree.sequence.tree import SequenceTree
 
 Floats = NDArray[np.float64]
 
@@ -61,9 +60,7 @@ class Cfr:
             return made if averages[p] else made._replace(average=None)
 
         self.pair = both(blank)
-        instants = [isinstance(numbers.instant, np.ndarray) for numbers in self.pair]
-        plain = isinstance(engine.tree, SequenceTree) and all(instants) and learner is None
-        if prediction != 1 and not plain:
+        if prediction != 1 and not self._plain:
             raise SubgameError(
                 "A schedule whose prediction is not 1, such as sapcfr+, needs a sequence tree "
                 "without a gadget and the CPU; take pcfr+."
@@ -74,6 +71,14 @@ class Cfr:
         )
         self.reach: Both = (mine, yours)
         self.released = False
+
+    @property
+    def _plain(self) -> bool:
+        """Whether it runs on a sequence tree without a gadget, on the CPU."""
+        from subgame.tree.sequence.tree import SequenceTree
+
+        instants = [isinstance(numbers.instant, np.ndarray) for numbers in self.pair]
+        return isinstance(self.engine.tree, SequenceTree) and all(instants) and not self.learner
 
     def advance(self, discounts: Floats, begin: int, check: Floats | None = None) -> None:
         """Run ``len(discounts) - 1`` iterations, the first of which is number `begin`.

@@ -124,18 +124,24 @@ def _have_compiled(left: deque[Job]) -> None:
     )
     assert process.stdin is not None
     assert process.stdout is not None
-    with suppress(IndexError):
-        while True:
-            job = left.popleft()
-            with suppress(OSError):  # where the process has ended
-                pickle.dump(_sent(job), process.stdin)
-                process.stdin.flush()
-                process.stdout.readline()
-            with suppress(Exception):
-                job.compile()
+    while (job := _next(left)) is not None:
+        with suppress(OSError):  # where the process has ended
+            pickle.dump(_sent(job), process.stdin)
+            process.stdin.flush()
+            process.stdout.readline()
+        with suppress(Exception):
+            job.compile()
     with suppress(OSError):
         process.stdin.close()
     process.wait()
+
+
+def _next(left: deque[Job]) -> Job | None:
+    """The next job; None when other threads have taken all."""
+    try:
+        return left.popleft()
+    except IndexError:
+        return None
 
 
 def _sent(job: Job) -> tuple[Any, ...]:
@@ -146,8 +152,14 @@ def _sent(job: Job) -> tuple[Any, ...]:
     plain = [(name, None) if tensor else (None, kind) for tensor, name, kind in kinds]
     active = importlib.import_module("triton.runtime").driver.active
     target = active.get_current_target()
-    where = target.backend, target.arch, target.warp_size
+    where = target.backend, target.arch, target.warp_size, _own_hash()
     return where, file, job.kernel.fn.__name__, text, plain, job.grid, job.options
+
+
+def _own_hash() -> str:
+    """Triton's hash of its own files, which takes up to a second; "" where it has none."""
+    made = getattr(importlib.import_module("triton.runtime.cache"), "triton_key", None)
+    return made() if made else ""
 
 
 class NoDevice:
@@ -168,7 +180,10 @@ class NoDevice:
 
 def _received(sent: tuple[Any, ...]) -> Job:
     """A job in the process that compiles it."""
-    where, file, name, text, plain, grid, options = sent
+    (*where, own_hash), file, name, text, plain, grid, options = sent
+    if own_hash:
+        cache = importlib.import_module("triton.runtime.cache")
+        setattr(cache, "triton_key", lambda: own_hash)  # noqa: B010
     compilers = importlib.import_module("triton.backends.compiler")
     runtime = importlib.import_module("triton.runtime")
     runtime.driver.set_active(NoDevice(compilers.GPUTarget(*where)))
