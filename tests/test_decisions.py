@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,16 @@ def test_a_case_by_hand() -> None:
     assert row["worst_hand"] in ("7c2d", "2d7c", "7d2c")
     assert graded(Always("fold"), GAME, SMALL)["losses"].tolist() == [4.0, 0.0]
     assert graded(Always("call"), GAME, SMALL)["lost"] == 0.25 * 1 + 0.75 * 0.125
+    # Half of all hands call, half raise, and there is one size.
+    assert row["mistakes"] == {
+        "fold": 0.0,
+        "call": 0.25 * 0.5 + 0.75 * 0.0625,
+        "raise": 0.75 * 0.25,
+        "size": 0.0,
+    }
+    assert row["cause"] == "no search"
+    sizes = replace(SMALL, actions=("c", "r300", "r900"))
+    assert sizes.mistakes(Half().policy(["", ""], ()))["size"] == 0.25 * 0.5 * 1.0
     both = summary([row, graded(Always("fold"), GAME, SMALL)], "all")
     assert both["mean"] == (row["lost"] + 1.0) / 2
     assert both["percentile99"] == 4.0  # an eighth of the hands lose that

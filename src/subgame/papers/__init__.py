@@ -173,6 +173,7 @@ AGENTS = tuple(
         what,
         budgeted=True,
         resumable=True,
+        choices={"processes": int},
         module="brown2018_agent",
         entry=name,
     )
