@@ -62,6 +62,8 @@ FEW = 64
 LEAST = 1e-4
 """Shares of the pot that count as no loss in a file."""
 Floats = NDArray[np.float64]
+Row = dict[str, Any]
+"""A grade, and other plain data."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +124,7 @@ def nearest(actions: Sequence[str], action: str) -> int:
 
 
 # Files ----------------------------------------------------------------------------------------
-def write(path: Path, situations: Sequence[Situation], about: dict[str, Any]) -> None:
+def write(path: Path, situations: Sequence[Situation], about: Row) -> None:
     """Write situations to a file; weights and losses to within 1 %, losses from 1e-4 on."""
     arrays: dict[str, NDArray[Any]] = {}
     heads = []
@@ -141,7 +143,7 @@ def _short(numbers: Floats) -> NDArray[np.float16]:
     return ((bits + 8) & 0xFFF0).astype(np.uint16).view(np.float16)
 
 
-def read(path: Path | None = None) -> tuple[list[Situation], dict[str, Any]]:
+def read(path: Path | None = None) -> tuple[list[Situation], Row]:
     """The situations of a file, by default those of the package; and how they were made."""
     if path is None:
         with as_file(files("subgame") / "data" / DATA) as own:
@@ -158,7 +160,7 @@ def read(path: Path | None = None) -> tuple[list[Situation], dict[str, Any]]:
         raise unreadable(path, "has no situations", wanted) from None
 
 
-def _situation(data: Any, k: int, fields: dict[str, Any]) -> Situation:
+def _situation(data: Any, k: int, fields: Row) -> Situation:
     weight = data[f"weight {k}"].astype(np.float64)
     plain = {name: fields[name] for name in ("name", "kind", "seat", "street", "pot")}
     return Situation(
@@ -201,9 +203,7 @@ def _policy(agent: Agent, here: ReachedRanges, hands: NDArray[np.int64]) -> Poli
     return policy
 
 
-def graded(
-    agent: Agent, game: Holdem, situation: Situation, *, follow: bool = False
-) -> dict[str, Any]:
+def graded(agent: Agent, game: Holdem, situation: Situation, *, follow: bool = False) -> Row:
     """What an agent loses in a situation, in shares of the pot, and with which hands most."""
     policy = asked(agent, game, situation, follow=follow)
     lost = situation.losses(policy)
@@ -239,7 +239,7 @@ def cause_of(agent: Agent, situation: Situation, game: Holdem) -> str:
     return "few iterations" if iterations < FEW else "solved"
 
 
-def summary(rows: Sequence[dict[str, Any]], what: str) -> dict[str, Any]:
+def summary(rows: Sequence[Row], what: str) -> Row:
     """The mean loss of some situations, and the 99th percentile over their hands."""
     lost = np.concatenate([row["losses"] for row in rows])
     weight = np.concatenate([row["weight"] for row in rows]) / len(rows)
@@ -262,7 +262,7 @@ class Task(NamedTuple):
     situation: Situation
     follow: bool = False
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> Row:
         """The grade."""
         agent, game = _player(self.agent, self.options)
         return graded(agent, game, self.situation, follow=self.follow)
@@ -285,7 +285,7 @@ def run(
     file: Path | None = None,
     jobs: int = 1,
     follow: bool = False,
-) -> dict[str, Any]:
+) -> Row:
     """Grade an agent; `only` is a street or a kind of situation.
 
     With several `jobs` as many processes grade, each on `CORES` cores. `follow` is as in `asked`.
@@ -296,7 +296,7 @@ def run(
         raise SubgameError(f"There are no situations '{only}', but {', '.join(sorted(known))}.")
     chosen = [one for one in situations if only in (None, one.street, one.kind)]
     chosen = chosen[::QUICK] if quick else chosen
-    options, rows = options or AgentOptions(), list[dict[str, Any]]()
+    options, rows = options or AgentOptions(), list[Row]()
     tasks = [Task(agent, options, one, follow) for one in chosen]
     with ExitStack() as stack:
         pool = stack.enter_context(stopping(own_cores(jobs, CORES))) if jobs > 1 else None
@@ -326,7 +326,7 @@ def _order(name: str) -> tuple[int, str]:
     return (STREETS.index(name) if name in STREETS else len(STREETS)), name
 
 
-def table(grades: dict[str, Any]) -> Table:
+def table(grades: Row) -> Table:
     """The grades as a table."""
     from rich import box
     from rich.table import Table
