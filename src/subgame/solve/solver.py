@@ -447,12 +447,16 @@ def drive(
     *,
     measured: bool = True,
     now: Callable[[], float] = time.perf_counter,
+    reserve: int = 0,
 ) -> str:
-    """Run in short slices until a limit is reached; returns which one."""
+    """Run in short slices until a limit is reached; returns which one.
+
+    The time of so many iterations in `reserve` is left for what follows.
+    """
     run.advance(0)
     if measured and (stop.seconds is not None or stop.target is None or not run.can_check):
         run.evaluate(run._weights())  # loads the kernels before the clock starts
-    began, saved, clock = now() - run.seconds, now(), Pace(stop.seconds, now)
+    began, saved, clock = now() - run.seconds, now(), Pace(stop.seconds, now, reserve)
     pace, fits, first = 1, 1, run.curve[0].exploitability if run.curve else 0.0
     if stop.seconds is None:
         seconds = QUICK * sum(side.num_sequences for side in run.tree.players)
