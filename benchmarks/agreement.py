@@ -117,8 +117,8 @@ def averages(name: str, run_by: Any, schedule: str) -> Iterator[sg.Strategy]:
 
 def lost(name: str, schedule: str, strategy: sg.Strategy) -> float:
     """Exploitability; of a schedule with a best responder that of the player who learns."""
-    found, responder = sg.exploitability(explicit(name), strategy), parse(schedule).responder
-    return float(found) if responder < 0 else found.per_seat[1 - int(responder)]
+    result, responder = sg.exploitability(explicit(name), strategy), parse(schedule).responder
+    return float(result) if responder < 0 else result.per_seat[1 - int(responder)]
 
 
 def measured(name: str, devices: tuple[str, ...]) -> dict[str, Any]:
@@ -146,8 +146,8 @@ def spread(table: dict[str, Any]) -> float:
 def commit() -> str:
     """The commit that is measured; "unknown" outside of a repository."""
     asked = ["git", "rev-parse", "--short", "HEAD"]
-    found = subprocess.run(asked, capture_output=True, text=True, check=False)
-    return found.stdout.strip() or "unknown"
+    result = subprocess.run(asked, capture_output=True, text=True, check=False)
+    return result.stdout.strip() or "unknown"
 
 
 def main() -> None:

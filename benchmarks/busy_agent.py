@@ -1,10 +1,12 @@
 """Hands of the agent of hold'em while other processes keep cores busy: does its clock hold?
 
-    python benchmarks/busy_agent.py [--hands 200] [--seconds 2] [--busy 1] [--out FILE]
+    python benchmarks/busy_agent.py [--hands 200] [--seconds 2] [--busy 1] [--seed 1] [--out FILE]
 
-The agent plays against a caller. Of each decision its time is measured, and whether it was uniform:
-all its actions as likely as each other, with a hand that it holds. The exit code is 1 if a decision
-took more than 1.1 times its budget or was uniform.
+The agent plays against a caller. Each busy process stays on a core of its own among those that this
+process may use; `taskset -c 0,1` gives it two of them. Of each decision its time is measured, by
+the wall and of the processor, and whether it was uniform: all its actions as likely as each other,
+with a hand that it holds. The exit code is 1 if a decision took more than 1.1 times its budget or
+was uniform.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import os
 import platform
 import subprocess
 import sys
@@ -29,8 +32,11 @@ OVER = 1.1
 """How much longer than its budget a decision may take."""
 
 
-def spin() -> None:
-    """Keep a core busy."""
+def spin(k: int) -> None:
+    """Keep the k-th core busy."""
+    if hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[k % len(cores)]})
     while True:
         pass
 
@@ -41,12 +47,12 @@ class Watched(HoldemAgent):
     seen: list[dict[str, object]]
 
     def act(self, infoset: str, legal: Sequence[str]) -> str:
-        began = time.perf_counter()
+        began, worked = time.perf_counter(), time.process_time()
         action = super().act(infoset, legal)
-        took = time.perf_counter() - began
+        took, worked = time.perf_counter() - began, time.process_time() - worked
         shares = self.policy((infoset,), legal).probabilities[0]
         uniform = len(shares) > 1 and bool(np.ptp(shares) < 1e-6)
-        self.seen.append({"infoset": infoset, "seconds": took, "uniform": uniform})
+        self.seen.append({"infoset": infoset, "seconds": took, "cpu": worked, "uniform": uniform})
         return action
 
 
@@ -55,16 +61,19 @@ def main() -> int:
     parser.add_argument("--hands", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--busy", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
     agent = load("hunl", seconds=asked.seconds)
     agent.__class__ = Watched
     assert isinstance(agent, Watched)
     agent.seen = []
-    others = [multiprocessing.Process(target=spin, daemon=True) for _ in range(asked.busy)]
+    others = [
+        multiprocessing.Process(target=spin, args=(k,), daemon=True) for k in range(asked.busy)
+    ]
     for other in others:
         other.start()
-    match("hunl", [agent, Always("call")], hands=asked.hands, seed=1)
+    match("hunl", [agent, Always("call")], hands=asked.hands, seed=asked.seed)
     for other in others:
         other.terminate()
     times = np.array([decision["seconds"] for decision in agent.seen], float)
@@ -77,14 +86,19 @@ def main() -> int:
     head = subprocess.check_output(["git", "rev-parse", "--short", "HEAD"], text=True)
     result = {
         "command": f"python benchmarks/busy_agent.py --hands {asked.hands} --seconds "
-        f"{asked.seconds:g} --busy {asked.busy}",
+        f"{asked.seconds:g} --busy {asked.busy} --seed {asked.seed}",
         "commit": head.strip(),
         "machine": platform.machine(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
         "date": datetime.now(UTC).date().isoformat(),
-        "seed": 1,
+        "seed": asked.seed,
+        "hands": asked.hands,
+        "budget": asked.seconds,
         "decisions": len(times),
         "longest": float(times.max()),
         "mean": float(times.mean()),
+        "share of decisions above the budget": float((times > asked.seconds).mean()),
+        "most CPU seconds": max(float(str(decision["cpu"])) for decision in agent.seen),
         "unsolved": len(agent.decided.unsolved),
         "late": late,
         "uniform": uniform,

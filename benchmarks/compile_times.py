@@ -49,7 +49,7 @@ def bare(state: Any) -> int:
     return count
 
 
-def walk(state: Any, asked: tuple[int, ...] | None, found: set[str], *, ends: bool = False) -> int:
+def walk(state: Any, asked: tuple[int, ...] | None, result: set[str], *, ends: bool = False) -> int:
     """The same; `found` collects names, and what the players `asked` (None: who acts) know.
 
     They are also asked where the game is over if `ends`.
@@ -57,19 +57,19 @@ def walk(state: Any, asked: tuple[int, ...] | None, found: set[str], *, ends: bo
     player = state.current_player()
     if player == TERMINAL:
         if ends and asked is not None:
-            found.update(map(state.information_state_string, asked))
+            result.update(map(state.information_state_string, asked))
         state.returns()
         return 1
     chance = player == CHANCE
     moves = [a for a, _ in state.chance_outcomes()] if chance else state.legal_actions()
     for each in asked if asked is not None else () if chance else (player,):
-        found.add(state.information_state_string(each))
-    found.update(state.action_to_string(player, move) for move in moves)
+        result.add(state.information_state_string(each))
+    result.update(state.action_to_string(player, move) for move in moves)
     count = 1
     for move in moves:
         child = state.clone()
         child.apply_action(move)
-        count += walk(child, asked, found, ends=ends)
+        count += walk(child, asked, result, ends=ends)
     return count
 
 
@@ -100,13 +100,13 @@ def measured(name: str) -> dict[str, Any]:
 
 def main() -> None:
     rows = [measured(name) for name in NAMES]
-    found = {
+    result = {
         "command": "python benchmarks/compile_times.py",
         "commit": commit(),
         "machine": machine(("numpy", "open-spiel")),
         "rows": rows,
     }
-    RESULT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     for row in rows:
         ours, walks = row["compile"], [name for name in row if "walk" in name]
         times = ", ".join(f"{name} {row[name]:.3f} ({ours / row[name]:.2f})" for name in walks)

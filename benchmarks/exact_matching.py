@@ -55,8 +55,8 @@ def tree_of(name: str) -> tuple[Any, float]:
         game = sg.holdem.endgame("Qs Kh As", 4, 40, bets="all: 1x / cap 1", deck=deck)
         return sg.compile(game), 0.04
     name, _, size = name.rstrip(")").partition("(")
-    given = {"cards": int(size)} if size else {}
-    return sg.compile(sg.games.load(name, **given)), 1e-3
+    arguments = {"cards": int(size)} if size else {}
+    return sg.compile(sg.games.load(name, **arguments)), 1e-3
 
 
 def curve(name: str, schedule: str) -> list[float]:

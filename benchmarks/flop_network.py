@@ -95,9 +95,9 @@ def solution(here: Seeded, leaves: BucketLeaves) -> tuple[StreetEngine, list[Any
 def given_up(here: Seeded, on: StreetEngine, sigma: Any) -> float:
     """What the opponent wins at best from our strategy, in pots at the flop."""
     o, p, reach = here.at.opponent, here.at.player, here.at.reach
-    found = on.respond(o, on.plan(p, sigma, reach[p])).roots
+    result = on.respond(o, on.plan(p, sigma, reach[p])).roots
     met = on.opposing(o, reach[p])
-    won = float((reach[o] * found).sum()) / float((reach[o] * met).sum())
+    won = float((reach[o] * result).sum()) / float((reach[o] * met).sum())
     return won / float(here.at.reached.betting.pot)
 
 
@@ -144,7 +144,7 @@ def compared(blueprint: StoredBlueprint, network: FlopNetwork, at: int) -> dict[
     mine, yours = weights(here, short)
     share = mine[:, None] * yours
     spread = ((one - mean(one, share)) * (two - mean(two, share)) * share).sum((2, 3)).mean()
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "flop": blueprint.game.deck.name(flop),
         "betting": line,
         "solved for player": seat,
@@ -153,7 +153,7 @@ def compared(blueprint: StoredBlueprint, network: FlopNetwork, at: int) -> dict[
         "boards in time": counts,
         "spread, pots": root(float(spread)),
     }
-    reference = np.mean([each.values for each in halves], axis=0)
+    reference = np.mean([halve.values for halve in halves], axis=0)
     on, best = solution(here, replace(short, values=reference))
     least = given_up(here, on, best[seat])
     for name, way in ways.items():
@@ -161,15 +161,15 @@ def compared(blueprint: StoredBlueprint, network: FlopNetwork, at: int) -> dict[
         pair = ((got - one) * (got - two) * share).sum((2, 3)).mean()
         hand = (((got - one) @ yours) * ((got - two) @ yours) @ mine).mean()
         _, played = solution(here, way)
-        found[name] = {
+        result[name] = {
             "error of a pair, pots": root(float(pair)),
             "error of a hand against the range, pots": root(float(hand)),
             "loss of the strategy, pots": given_up(here, on, played[seat]) - least,
         }
-    found["network"] |= {"CPU seconds, equities": spent[0], "CPU seconds, network": spent[1]}
+    result["network"] |= {"CPU seconds, equities": spent[0], "CPU seconds, network": spent[1]}
     for name, count in zip(list(ways)[1:], counts, strict=True):
-        found[name] |= {"CPU seconds": board * count, "boards": count}
-    return found
+        result[name] |= {"CPU seconds": board * count, "boards": count}
+    return result
 
 
 def asked(
@@ -205,7 +205,7 @@ def main() -> None:
         way: {name: float(np.mean([each[way][name] for each in spots])) for name in spots[0][way]}
         for way in ("network", "rollouts", "rollouts in the network's time")
     }
-    told = {
+    options = {
         "title": "Values at the end of the flop by network and by rollouts, beside long rollouts",
         "command": "OPENBLAS_NUM_THREADS=1 python benchmarks/flop_network.py",
         "commit": commit(),
@@ -225,7 +225,7 @@ def main() -> None:
             "spots": spots,
         },
     }
-    RESULT.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    RESULT.write_text(json.dumps(options, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(means, indent=1))
 
 

@@ -81,8 +81,8 @@ def measured(spot: str, cache: str) -> dict[str, float]:
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(done.stderr)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found | {"kernels compiled": kernels(cache) - before}
+    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return result | {"kernels compiled": kernels(cache) - before}
 
 
 def kernels(cache: str) -> int:

@@ -21,50 +21,53 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import subgame
 from subgame import compile, solve
-from subgame.serve.app import STATIC
-from subgame.serve.spots import Spot, compiled
+from subgame.games.holdem.game import Holdem
+from subgame.games.holdem.spot_form import SpotForm
 from subgame.spots.endgame import memory_needed
-from subgame.tree.ranges.tree import range_tree
+from subgame.tree.ranges.tree import compile_range_tree, range_tree
 
 FLOP = "QsJh2h"
 SCHEDULE = "hs-dcfr"
-KINDS = {"bets": "b", "raises": "r", "donks": "d"}
+KINDS = {"": "b", "donk ": "d", "raise ": "r"}
 
 
 def presets() -> dict[str, dict[str, str]]:
     """The fields of each preset by its name."""
-    rows = json.loads((STATIC / "presets.json").read_text())
+    static = Path(subgame.__file__).parent / "serve" / "static"
+    rows = json.loads((static / "presets.json").read_text())
     return {row["id"]: row["value"] for row in rows}
 
 
-def spot_of(value: dict[str, str]) -> Spot:
-    """The spot that the fields describe."""
-    streets = {
-        street: {kind: value.get(f"{street}_{key}", "") for kind, key in KINDS.items()}
-        for street in ("flop", "turn", "river")
-    }
-    return Spot(
-        board=FLOP,
-        pot=float(value["pot"]),
-        stacks=(float(value["s0"]), float(value["s1"])),
+def spot_of(value: dict[str, str]) -> Holdem:
+    """The spot that the fields describe, as the page reads them."""
+    streets = []
+    for street in ("flop", "turn", "river"):
+        kinds = {kind: value.get(f"{street}_{key}", "") for kind, key in KINDS.items()}
+        said = [f"{word}{sizes}" for word, sizes in kinds.items() if sizes]
+        streets.append(f"{street}: {' / '.join(said)}")
+    options = f"cap {value['cap']}; all-in {float(value['allin']) / 100:.4f}"
+    return SpotForm(
+        FLOP,
+        float(value["pot"]),
+        (float(value["s0"]), float(value["s1"])),
+        value["oop"],
+        value["ip"],
+        f"{'; '.join(streets)}; {options}",
         min_bet=float(value["min"]),
-        oop=value["oop"],
-        ip=value["ip"],
-        streets=streets,  # type: ignore[arg-type]
-        cap=int(value["cap"]),
-        all_in=float(value["allin"]) / 100,
-    )
+    ).game()
 
 
 def measured(name: str) -> dict[str, Any]:
     """One preset, solved in this process."""
     value = presets()[name]
     spot, storage = spot_of(value), value.get("storage", "float32")
-    tree = compiled(spot.game(), "16GiB")
+    pot = float(spot.start().pot)
+    tree = compile_range_tree(spot, merge=True, number=2.5)
     began, spent = time.monotonic(), time.process_time()
     target = float(value["target"]) / 100
-    solved = solve(tree, SCHEDULE, target=target * spot.pot, storage=storage)
+    solved = solve(tree, SCHEDULE, target=target * pot, storage=storage)
     return {
         "nodes": tree.num_nodes,
         "storage": storage,
@@ -73,7 +76,9 @@ def measured(name: str) -> dict[str, Any]:
             resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2
         ),
         "iterations": solved.iterations,
-        "exploitability, % of the pot": round(100 * solved.exploitability.mean / spot.pot, 4),
+        "exploitability, % of the pot": round(
+            100 * solved.exploitability.mean / float(spot.start().pot), 4
+        ),
         "seconds": round(time.monotonic() - began, 1),
         "CPU seconds": round(time.process_time() - spent, 1),
     }
@@ -83,19 +88,22 @@ def on_device(name: str, device: str) -> dict[str, Any]:
     """One preset, solved on a GPU by this process."""
     value = presets()[name]
     spot, began = spot_of(value), time.monotonic()
-    tree = range_tree(compile(spot.game(), merge="boards", memory_limit=None))
+    pot = float(spot.start().pot)
+    tree = range_tree(compile(spot, merge="boards", memory_limit=None))
     built = time.monotonic()
     solve(tree, SCHEDULE, iterations=3, device=device)
     ready = time.monotonic()
     target = float(value["target"]) / 100
-    solved = solve(tree, SCHEDULE, target=target * spot.pot, device=device)
+    solved = solve(tree, SCHEDULE, target=target * pot, device=device)
     return {
-        "nodes, hands not merged": tree.num_nodes,
+        "nodes": tree.num_nodes,
         "storage": "float32",
         "memory needed, GiB": round(memory_needed(tree, SCHEDULE) / 2**30, 2),
         "peak GPU memory, GiB": round(_peak(device) / 2**30, 2),
         "iterations": solved.iterations,
-        "exploitability, % of the pot": round(100 * solved.exploitability.mean / spot.pot, 4),
+        "exploitability, % of the pot": round(
+            100 * solved.exploitability.mean / float(spot.start().pot), 4
+        ),
         "seconds": round(time.monotonic() - ready, 2),
         "seconds of the tree": round(built - began, 2),
         "seconds of kernels and three iterations before": round(ready - built, 2),

@@ -46,7 +46,7 @@ def measured(rake: tuple[float, float], want: tuple[float, float], device: str) 
     built = time.perf_counter()
     sg.solve(tree, "hs-dcfr", iterations=3, target=TARGET, device=device)
     compiled = time.perf_counter()
-    found = sg.solve(tree, "hs-dcfr", target=TARGET, device=device)
+    result = sg.solve(tree, "hs-dcfr", target=TARGET, device=device)
     solved = time.perf_counter()
     count = 100
     sg.solve(tree, "hs-dcfr", iterations=count, check_every=count, device=device)
@@ -54,9 +54,9 @@ def measured(rake: tuple[float, float], want: tuple[float, float], device: str) 
     return {
         "rake": list(rake),
         "want": list(want),
-        "ev": list(Endgame.of(found.strategy).ev),
-        "gap": float(found.exploitability),
-        "iterations": found.iterations,
+        "ev": list(Endgame.of(result.strategy).ev),
+        "gap": float(result.exploitability),
+        "iterations": result.iterations,
         "seconds": solved - compiled,
         "seconds of the tree": built - begin,
         "seconds of tables, kernels and three iterations before": compiled - built,

@@ -275,21 +275,21 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=OUT)
-    given = parser.parse_args()
+    options = parser.parse_args()
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
-        found = run(Path(folder), given.minutes, given.seed)
+        result = run(Path(folder), options.minutes, options.seed)
     head = {
-        "command": f"python benchmarks/soak.py --minutes {given.minutes:g} --seed {given.seed}",
+        "command": f"python benchmarks/soak.py --minutes {options.minutes:g} --seed {options.seed}",
         "commit": commit(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": machine(),
         "load_before": load,
-        "seed": given.seed,
+        "seed": options.seed,
     }
-    given.out.write_text(json.dumps({**head, **found}, indent=1) + "\n")
-    print(json.dumps(found, indent=1))
-    if found["silent"] or found["damaged_files"]:
+    options.out.write_text(json.dumps({**head, **result}, indent=1) + "\n")
+    print(json.dumps(result, indent=1))
+    if result["silent"] or result["damaged_files"]:
         raise SystemExit("A job did not say why it failed, or a file is damaged.")
 
 

@@ -34,13 +34,13 @@ def solved(spot: str) -> dict[str, Any]:
     import subgame as sg
     from subgame.bench.holdem_spots import SPOTS as KNOWN
 
-    given = KNOWN[spot]
-    tree, answer = given.tree(), {}
+    arguments = KNOWN[spot]
+    tree, answer = arguments.tree(), {}
     for target in TARGETS:
         how: dict[str, Any] = {
-            "target": target * given.pot / 100,
+            "target": target * arguments.pot / 100,
             "threads": 1,
-            "storage": given.storage,
+            "storage": arguments.storage,
         }
         result = sg.solve(tree, SCHEDULE, **how)  # kernels are loaded now
         best, spent, count = float("inf"), 0.0, 0
@@ -53,7 +53,7 @@ def solved(spot: str) -> dict[str, Any]:
             "cpu_seconds": best,
             "iterations": result.iterations,
             "checks": len(result.curve),
-            "exploitability": float(result.exploitability) / given.pot * 100,
+            "exploitability": float(result.exploitability) / arguments.pot * 100,
         }
     return answer
 

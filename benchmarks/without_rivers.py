@@ -25,15 +25,19 @@ from typing import Any
 
 import numpy as np
 
-from presets import SCHEDULE, presets, spot_of
+import subgame
 from subgame import compile, exploitability, solve
+from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.spots import endgame
+from subgame.memory import Allowance
 from subgame.refine.ranges.compact_spots import CompactEndgame, open_spot, save_compact
-from subgame.serve.spots import compiled
 from subgame.solve.solver import begin, complete
 from subgame.spots.endgame import Endgame
 from subgame.spots.lines import follow_line
+from subgame.tree.ranges.tree import compile_range_tree
 
+SCHEDULE = "hs-dcfr"
+PRESETS = Path(subgame.__file__).parent / "serve" / "static" / "presets.json"
 RIVERS = 12
 """Rivers that are opened, drawn by seed 0."""
 
@@ -57,19 +61,32 @@ def warm_up() -> None:
         exploitability(small.tree, replace(small, iterations=2).whole())
 
 
-def spots() -> dict[str, tuple[Any, float]]:
+def preset(name: str, board: str, **chips: str) -> Holdem:
+    """A preset of the page Solve on a board, without what only the page needs."""
+    rows = {row["id"]: row["value"] for row in json.loads(PRESETS.read_text())}
+    value = rows[name] | chips
+    streets = ("flop", "turn", "river")[len(board) // 2 - 3 :]
+    bets = list[str]()
+    for s in streets:
+        donk = f" / donk {value[f'{s}_d']}" if value.get(f"{s}_d") else ""
+        bets.append(f"{s}: {value[f'{s}_b']}{donk} / raise {value[f'{s}_r']}")
+    bets += [f"cap {value['cap']}", f"all-in {value['allin']}%"]
+    stacks, ranges = (value["s0"], value["s1"]), (value["oop"], value["ip"])
+    return endgame(board, value["pot"], stacks, ranges, "; ".join(bets), big_blind=value["min"])
+
+
+def spots() -> dict[str, tuple[Holdem, float]]:
     """Each spot, and the target in percent of the pot."""
-    turn = spot_of(presets()["single-raised"])
-    chips = {"pot": 1650.0, "stacks": (9200.0, 9200.0)}
-    turn = turn.model_copy(update={"board": "QsJh2h8d", **chips})
-    return {"turn": (turn, 0.3), "three-bet flop": (spot_of(presets()["three-bet"]), 0.5)}
+    turn = preset("single-raised", "QsJh2h8d", pot="1650", s0="9200", s1="9200")
+    return {"turn": (turn, 0.3), "three-bet flop": (preset("three-bet", "QsJh2h"), 0.5)}
 
 
 def measured(name: str, folder: Path) -> dict[str, Any]:
     """One spot, solved in this process."""
-    spot, percent = spots()[name]
-    tree = compiled(spot.game(), "16GiB")
-    target = percent / 100 * spot.pot
+    game, percent = spots()[name]
+    most, pot = Allowance.of("16GiB"), float(game.start().pot)
+    tree = compile_range_tree(game, memory_limit=most, merge=True, number=2.5)
+    target = percent / 100 * pot
     files = {
         kind: folder / f"{kind}.safetensors" for kind in ("state", "strategy", "half", "small")
     }
@@ -86,7 +103,7 @@ def measured(name: str, folder: Path) -> dict[str, Any]:
         files[kind].unlink()
     small, opening = spent(lambda: open_spot(files["small"]))
     assert isinstance(small, CompactEndgame)
-    pot, gap = spot.pot, result.exploitability.mean
+    gap = result.exploitability.mean
     report = {
         "nodes": tree.num_nodes,
         "iterations": result.iterations,

@@ -113,15 +113,15 @@ class Server:
 
     def cpu(self) -> float:
         """Seconds of processor time so far, without its workers'."""
-        told = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(") ")[2].split()
-        return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
+        answer = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(") ")[2].split()
+        return (int(answer[11]) + int(answer[12])) / os.sysconf("SC_CLK_TCK")
 
     def memory(self) -> dict[str, float]:
         """MiB in memory: its own, and of files that are mapped."""
         lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
-        told = dict(line.split(":", 1) for line in lines)
+        answer = dict(line.split(":", 1) for line in lines)
         return {
-            name: int(told[key].split()[0]) / 1024
+            name: int(answer[key].split()[0]) / 1024
             for name, key in (("own", "RssAnon"), ("of files", "RssFile"))
         }
 
@@ -235,18 +235,18 @@ def main() -> None:
     """Measure everything and write the file."""
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as data, ahead(), chromium() as browser:
-        found: dict[str, Any] = {"start": start(data, browser)}
-    print(found)
+        result: dict[str, Any] = {"start": start(data, browser)}
+    print(result)
     with tempfile.TemporaryDirectory() as data:
         with served(data) as server:
             server.listens()
-            found["redraw"] = redraw(server)
-            found["ten_pages"] = tabs(server)
-            print(found)
+            result["redraw"] = redraw(server)
+            result["ten_pages"] = tabs(server)
+            print(result)
         with served(data) as server:
             server.listens()
-            found["large_solution"] = large(server, data)
-    print(found)
+            result["large_solution"] = large(server, data)
+    print(result)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     head: dict[str, Any] = {
         "command": "python benchmarks/workbench.py",
@@ -254,7 +254,7 @@ def main() -> None:
         "date": now,
     }
     head |= {"machine": machine()}
-    OUT.write_text(json.dumps({**head, "load_before": load, **found}, indent=1) + "\n")
+    OUT.write_text(json.dumps({**head, "load_before": load, **result}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

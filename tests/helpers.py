@@ -72,13 +72,13 @@ def array_of(
 
 def depth_limited(*args: Any, **options: Any) -> DepthLimited:
     """`sg.depth_limited` of a sequence tree."""
-    found = sg.depth_limited(*args, **options)
-    assert isinstance(found, DepthLimited)
-    return found
+    result = sg.depth_limited(*args, **options)
+    assert isinstance(result, DepthLimited)
+    return result
 
 
 def cfr_d(*args: Any, **options: Any) -> SequenceCompact:
     """`sg.cfr_d` of a sequence tree."""
-    found = sg.cfr_d(*args, **options)
-    assert isinstance(found, SequenceCompact)
-    return found
+    result = sg.cfr_d(*args, **options)
+    assert isinstance(result, SequenceCompact)
+    return result

@@ -165,7 +165,7 @@ class _Program:
         cost = np.zeros(self.size)
         for variable, value in objective.items():
             cost[variable] = value
-        found = linprog(
+        result = linprog(
             cost,
             A_ub=self._matrix(self.upper, len(self.limit)),
             b_ub=self.limit,
@@ -173,8 +173,8 @@ class _Program:
             b_eq=self.start,
             bounds=[(0, None)] * self.free + [(None, None)] * (self.size - self.free),
         )
-        assert found.status == 0, found.message
-        return float(found.fun)
+        assert result.status == 0, result.message
+        return float(result.fun)
 
     def _matrix(self, cells: list[tuple[int, int, float]], rows: int) -> Any:
         row, col, value = zip(*cells, strict=True)

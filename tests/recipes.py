@@ -55,7 +55,7 @@ class Walk:
         if p == self.biased and self.choice:
             share[[("fcr".index(a[0]) + 1) == self.choice for a in actions]] *= FACTOR
         share /= share.sum()
-        found = 0.0
+        result = 0.0
         for action, part in zip(actions, share.tolist(), strict=True):
-            found += part * self.value(betting.child(action), hands) if part else 0.0
-        return found
+            result += part * self.value(betting.child(action), hands) if part else 0.0
+        return result

@@ -129,7 +129,7 @@ class StandIn:
             self.line += "/"
 
     def _told(self) -> dict[str, Any]:
-        told: dict[str, Any] = {
+        options: dict[str, Any] = {
             "old_action": "",
             "action": self.line,
             "client_pos": self.position,
@@ -140,5 +140,5 @@ class StandIn:
         if not self.state.status:
             won = int(self.state.payoffs[self.position])
             self.results.append(won)
-            told |= {"bot_hole_cards": self.holes[1 - self.position], "winnings": won}
-        return told
+            options |= {"bot_hole_cards": self.holes[1 - self.position], "winnings": won}
+        return options

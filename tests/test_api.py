@@ -51,7 +51,7 @@ def test_help_shows_a_verb_with_its_options(name: str) -> None:
     assert len(first) > 20
     assert first in text
     parameters = inspect.signature(verb).parameters
-    assert not any(each.kind == each.VAR_KEYWORD for each in parameters.values())
+    assert not any(parameter.kind == parameter.VAR_KEYWORD for parameter in parameters.values())
 
 
 def test_options_are_shown_with_their_defaults() -> None:
@@ -83,11 +83,11 @@ def test_refine_and_nest_have_one_default_and_one_bound() -> None:
     rough = sg.solve(small, iterations=20).strategy
     nested = sg.nest(large, rough, iterations=20)
     refined = sg.refine(small, rough, at="depth 1", iterations=20, allow_worse=True)
-    for found in (nested, refined):
-        assert found.bound == sum(found.bound_per_seat) / 2
+    for result in (nested, refined):
+        assert result.bound == sum(result.bound_per_seat) / 2
         for p in (0, 1):
-            most = found.before.per_seat[p] + found.bound_per_seat[p]
-            assert found.after.per_seat[p] <= most + 1e-9
+            most = result.before.per_seat[p] + result.bound_per_seat[p]
+            assert result.after.per_seat[p] <= most + 1e-9
 
 
 def test_nesting_one_player_says_that_the_other_is_not_expanded() -> None:

@@ -90,9 +90,9 @@ def test_a_table_without_rows_has_its_headings() -> None:
 
 
 def test_the_machine_names_every_version() -> None:
-    found = machine(bench.VERSIONS)
-    assert {"platform", "cpus", "python", *bench.VERSIONS} == set(found) - {"processor"}
-    assert all(isinstance(value, str) for value in found.values())
+    result = machine(bench.VERSIONS)
+    assert {"platform", "cpus", "python", *bench.VERSIONS} == set(result) - {"processor"}
+    assert all(isinstance(value, str) for value in result.values())
 
 
 def test_every_work_is_named_once_and_its_game_is_known() -> None:
@@ -113,14 +113,14 @@ def test_rows_come_in_order_whatever_the_processes_answer(
         return dict.fromkeys(tasks, 2.0 if who != bench.OURS else 1.0)
 
     monkeypatch.setattr(bench, "measure", measure)
-    told: list[str] = []
-    rows = bench.run(quick=quick, progress=told.append)
+    messages: list[str] = []
+    rows = bench.run(quick=quick, progress=messages.append)
     names = [work.name for work in bench.WORKS]
     assert [row["work"] for row in rows] == [n for n in names if not quick or n != names[9]]
     assert all(set(row) == KEYS and row["ours"] == 1.0 for row in rows)
     assert all(set(row["peers"]) == set(bench.PEERS) for row in rows)
     assert len(set(asked)) == len(asked)
-    assert all(told)
+    assert all(messages)
     long = [a for a in asked if a[0] != bench.OURS and a[2].startswith("to ")]
     assert bool(long) is not quick
     for row in rows:  # a figure or a note
@@ -129,13 +129,13 @@ def test_rows_come_in_order_whatever_the_processes_answer(
 
 def test_one_work_alone_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "PEERS", ())
-    told: list[str] = []
-    (row,) = bench.run("Leduc, CFR+ iter", quick=True, progress=told.append)
+    messages: list[str] = []
+    (row,) = bench.run("Leduc, CFR+ iter", quick=True, progress=messages.append)
     assert row["work"] == "leduc, CFR+ iteration"
     assert row["notes"] == {}
     assert row["ours"] > 0
     assert row["peers"] == {}
-    assert told == ["leduc: subgame, iteration"]
+    assert messages == ["leduc: subgame, iteration"]
 
 
 def test_an_unknown_work_is_named() -> None:

@@ -168,8 +168,8 @@ def results() -> list[Any]:
 
 
 def test_reprs_are_one_short_line() -> None:
-    for each in results():
-        shown = repr(each)
+    for result in results():
+        shown = repr(result)
         assert "\n" not in shown
         assert len(shown) < 250, shown
         assert "array(" not in shown

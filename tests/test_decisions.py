@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ SMALL = Situation(
     pot=150.0,
     actions=("f", "c", "r300"),
     exploitability=0.0,
+    frequency=1.0,
     hands=np.array([ACES, SEVEN_TWO]),
     weight=np.array([0.25, 0.75]),
     loss=np.array([[4.0, 1.0, 0.0], [0.0, 0.125, 0.5]]),
@@ -50,6 +52,16 @@ def test_a_case_by_hand() -> None:
     assert row["worst_hand"] in ("7c2d", "2d7c", "7d2c")
     assert graded(Always("fold"), GAME, SMALL)["losses"].tolist() == [4.0, 0.0]
     assert graded(Always("call"), GAME, SMALL)["lost"] == 0.25 * 1 + 0.75 * 0.125
+    # Half of all hands call, half raise, and there is one size.
+    assert row["mistakes"] == {
+        "fold": 0.0,
+        "call": 0.25 * 0.5 + 0.75 * 0.0625,
+        "raise": 0.75 * 0.25,
+        "size": 0.0,
+    }
+    assert row["cause"] == "no search"
+    sizes = replace(SMALL, actions=("c", "r300", "r900"))
+    assert sizes.mistakes(Half().policy(["", ""], ()))["size"] == 0.25 * 0.5 * 1.0
     both = summary([row, graded(Always("fold"), GAME, SMALL)], "all")
     assert both["mean"] == (row["lost"] + 1.0) / 2
     assert both["percentile99"] == 4.0  # an eighth of the hands lose that
@@ -68,7 +80,7 @@ def test_a_file_keeps_situations(tmp_path: Path) -> None:
     write(path, [SMALL], {"runs": []})
     (again,), about = read(path)
     assert about == {"runs": []}
-    for name in ("name", "kind", "moves", "seat", "street", "pot", "actions"):
+    for name in ("name", "kind", "moves", "seat", "street", "pot", "actions", "frequency"):
         assert getattr(again, name) == getattr(SMALL, name)
     assert again.loss.tolist() == SMALL.loss.tolist()  # these fit into 16 bits
     assert again.weight == pytest.approx(SMALL.weight, rel=1e-2)
@@ -102,3 +114,4 @@ def test_the_situations_of_the_package() -> None:
         assert one.loss.min(1).tolist() == [0.0] * len(one.hands)
         assert one.weight.sum() == pytest.approx(1)
         assert one.exploitability < 0.02
+        assert not one.frequency <= 1e-3

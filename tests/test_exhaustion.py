@@ -105,11 +105,11 @@ def failing(after: int, call: Callable[..., Any]) -> Callable[..., Any]:
     """The function until it has been called so often; then there is no memory."""
     left = [after]
 
-    def replaced(*given: Any, **more: Any) -> Any:
+    def replaced(*arguments: Any, **more: Any) -> Any:
         left[0] -= 1
         if left[0] < 0:
             raise MemoryError
-        return call(*given, **more)
+        return call(*arguments, **more)
 
     return replaced
 

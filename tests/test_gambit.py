@@ -59,17 +59,17 @@ def actions(state: State) -> list[str]:
 
 def rows(game: Game) -> list[Row]:
     """Everything the game says where somebody acts, history by history."""
-    found: list[Row] = []
+    result: list[Row] = []
     for history, state in walk(game):
         player = state.current_player()
         if player == TERMINAL:
-            found.append((history, player, state.returns(), None))
+            result.append((history, player, state.returns(), None))
         elif player == CHANCE:
-            found.append((history, player, tuple(state.chance_outcomes()), None))
+            result.append((history, player, tuple(state.chance_outcomes()), None))
         else:
             infoset = state.information_state(player)
-            found.append((history, player, infoset, tuple(state.legal_actions())))
-    return found
+            result.append((history, player, infoset, tuple(state.legal_actions())))
+    return result
 
 
 def at(game: Game, *history: str) -> State:
@@ -331,17 +331,17 @@ def test_awkward_games_come_back() -> None:
     game = gambit.loads(gambit.dumps(Odd()))
     names: dict[tuple[int, object], object] = {}
     empty = "#4"  # an action without a name gets its number
-    for (history, player, said, acts), (first, who, told, offered) in zip(
+    for (history, player, said, acts), (first, who, answer, offered) in zip(
         rows(game), rows(Odd()), strict=True
     ):
         assert history == tuple(action or empty for action in first)
         assert player == who
         if player == TERMINAL:
-            assert said == told
+            assert said == answer
         elif player != CHANCE:
             assert isinstance(offered, tuple)
             assert acts == tuple(action or empty for action in offered)
-            assert names.setdefault((player, told), said) == said  # the same partition
+            assert names.setdefault((player, answer), said) == said  # the same partition
     assert len(set(names.values())) == len(names) == 6
 
 

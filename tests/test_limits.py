@@ -138,9 +138,9 @@ def chain(moves: int) -> str:
 
 
 def test_long_chains_are_solved_and_longer_ones_refused() -> None:
-    found = sg.compile(gambit.loads(chain(3000)))
-    assert found.num_infosets == 3000
-    assert sg.solve(found, iterations=2).iterations == 2
+    result = sg.compile(gambit.loads(chain(3000)))
+    assert result.num_infosets == 3000
+    assert sg.solve(result, iterations=2).iterations == 2
     with pytest.raises(sg.SubgameError, match="goes on after 10,000 moves; only games that end"):
         sg.compile(gambit.loads(chain(10_001)))
 
@@ -245,8 +245,8 @@ def test_boards_are_counted_before_they_are_dealt(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("merge", [True, False])
 def test_the_estimate_is_exact(bets: str, merge: bool) -> None:
     game = sg.holdem.endgame("Qs Jh Th Ks", 4, 30, bets=bets, deck=Deck("9TJQKA", "hs"))
-    found = compile_range_tree(game, merge=merge)
-    need = 8 * sum(found.stored(p) for p in (0, 1))
+    result = compile_range_tree(game, merge=merge)
+    need = 8 * sum(result.stored(p) for p in (0, 1))
     compile_range_tree(game, merge=merge, memory_limit=need)
     with pytest.raises(MemoryLimitError) as error:
         compile_range_tree(game, merge=merge, memory_limit=need - 1)
@@ -255,8 +255,8 @@ def test_the_estimate_is_exact(bets: str, merge: bool) -> None:
 
 def test_long_betting_needs_no_recursion() -> None:
     game = sg.holdem.endgame("QsJh2h8d3c", 2, 1500, ("AsAh", "KsKh"), "river: 1")
-    found = compile_range_tree(game)
-    assert max(len(state.history) for state in found.streets[0].states[0]) > 1000
+    result = compile_range_tree(game)
+    assert max(len(state.history) for state in result.streets[0].states[0]) > 1000
 
 
 # Names -------------------------------------------------------------------------------------------
@@ -282,10 +282,10 @@ def test_a_typo_does_not_list_all_names(monkeypatch: pytest.MonkeyPatch) -> None
         return name(side, i)
 
     monkeypatch.setattr(RangeSide, "name", named)  # before `names` is cached with it
-    found = sg.compile(sg.holdem.endgame("QsJh2h8d", 100, 100, bets="all: a"))
-    assert isinstance(found, RangeTree)
-    assert found.num_infosets > 20 * errors.SEARCHED
-    strategy = sg.Strategy.uniform(found)
+    result = sg.compile(sg.holdem.endgame("QsJh2h8d", 100, 100, bets="all: a"))
+    assert isinstance(result, RangeTree)
+    assert result.num_infosets > 20 * errors.SEARCHED
+    strategy = sg.Strategy.uniform(result)
     with pytest.raises(sg.SubgameError, match=r"no infoset called 'typo'.* and [\d,]+ more"):
         strategy["typo"]
     assert 0 < len(asked) <= errors.SEARCHED

@@ -207,14 +207,16 @@ def test_names_that_depend_on_the_state(monkeypatch: pytest.MonkeyPatch, name: s
     def longer(self: openspiel.OpenSpielReader, opened: Any, player: int, keys: Any) -> Any:
         if player >= 0 and opened.move_number() > 3:
             self._game.fixed.discard(player)
-        return tuple(f"{each}@{opened.move_number()}" for each in named(self, opened, player, keys))
+        return tuple(
+            f"{action}@{opened.move_number()}" for action in named(self, opened, player, keys)
+        )
 
     monkeypatch.setattr(openspiel.OpenSpielReader, "names", longer)
-    found = walk(openspiel.load(name))
-    assert np.array_equal(found.parent, plain.parent)
-    for table in found.tables:
+    result = walk(openspiel.load(name))
+    assert np.array_equal(result.parent, plain.parent)
+    for table in result.tables:
         for h, actions in zip(table.first.tolist(), table.actions, strict=True):
-            assert {each.rpartition("@")[2] for each in actions} == {str(len(plain.path(h)))}
+            assert {action.rpartition("@")[2] for action in actions} == {str(len(plain.path(h)))}
 
 
 @pytest.mark.parametrize(
@@ -226,12 +228,12 @@ def test_histories_spell_what_is_known_in_games_of_perfect_information(
     """Nobody is asked; the tree is that of a game whose players are asked everywhere."""
     game = openspiel.load(name)
     assert game.spelled
-    found = walk(game)
+    result = walk(game)
     monkeypatch.setattr(openspiel.OpenSpielGame, "spelled", False)
     asked = walk(openspiel.load(name))
-    assert np.array_equal(found.node, asked.node)
-    assert np.array_equal(found.sequence, asked.sequence)
-    assert [list(t.names) for t in found.tables] == [list(t.names) for t in asked.tables]
+    assert np.array_equal(result.node, asked.node)
+    assert np.array_equal(result.sequence, asked.sequence)
+    assert [list(t.names) for t in result.tables] == [list(t.names) for t in asked.tables]
     state = game.new_initial_state()
     top = state.child(state.legal_actions()[0])
     below = walk(game, tops=[Top(top)])

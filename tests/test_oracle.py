@@ -232,7 +232,7 @@ class TestRandomProfiles:
     def test_counterfactual_best_response_is_best_pure(
         self, oracle: Oracle, profile: Profile, player: int
     ) -> None:
-        found = oracle.counterfactual_best_response(profile, player)
+        result = oracle.counterfactual_best_response(profile, player)
         tables = [
             (pure, oracle.counterfactual_values(with_strategy(profile, player, pure), player))
             for pure in pure_strategies(oracle, player)
@@ -242,7 +242,7 @@ class TestRandomProfiles:
                 sum(pure[infoset][a] * values[infoset][a] for a in actions)
                 for pure, values in tables
             )
-            assert found[infoset] == pytest.approx(best, abs=1e-14)
+            assert result[infoset] == pytest.approx(best, abs=1e-14)
 
     def test_first_infosets_make_up_the_game(
         self, oracle: Oracle, profile: Profile, player: int
@@ -375,8 +375,8 @@ def test_floor_and_prediction(kuhn: Oracle) -> None:
             instant = flat(instant_regrets(kuhn, profiles[player], player))
             kept = {key: max(kept[key] + instant[key], 0.0) for key in kept}
             wanted = {key: max(kept[key] + instant[key], 0.0) for key in kept}
-            found = {key: max(x, 0.0) for key, x in flat(step.regrets[player]).items()}
-            assert found == pytest.approx(kept, abs=1e-13)
+            result = {key: max(x, 0.0) for key, x in flat(step.regrets[player]).items()}
+            assert result == pytest.approx(kept, abs=1e-13)
             for infoset, row in step.current[player].items():
                 mass = sum(wanted[infoset, a] for a in row)
                 for a, prob in row.items():

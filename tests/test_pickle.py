@@ -49,7 +49,7 @@ def made(kind: str, device: str) -> dict[str, Any]:
     theirs = biased(blueprint, player=1)
     limited = sg.depth_limited(tree, blueprint, at=limit, player=0, continuations=theirs)
     known = sg.solve(small, schedule, **options).strategy
-    found = {
+    result = {
         "tree": tree,
         "result": solved,
         "strategy": blueprint,
@@ -64,9 +64,9 @@ def made(kind: str, device: str) -> dict[str, Any]:
     }
     if kind == "ranges":
         endgame = Endgame.of(blueprint, device=device)
-        return found | {"endgame": endgame, "decision": endgame.decision()}
-    found["best response"] = sg.best_response(tree, blueprint, 0)
-    return found
+        return result | {"endgame": endgame, "decision": endgame.decision()}
+    result["best response"] = sg.best_response(tree, blueprint, 0)
+    return result
 
 
 @pytest.mark.parametrize("device", ["cpu", "torch"])

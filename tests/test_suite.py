@@ -10,11 +10,16 @@ import pytest
 from cli_helpers import Cli, runner
 
 import subgame as sg
+from subgame.abstraction.blueprint import Blueprint
+from subgame.abstraction.cards import abstract
 from subgame.bench import suite
-from subgame.bench.suite_tasks import TASKS, VERSION, Task
+from subgame.bench.suite_tasks import RECIPE, TASKS, VERSION, Task
 from subgame.errors import SubgameError
+from subgame.papers.last_street import LastStreet
+from subgame.refine.verbs.depth import play_limited
 from subgame.refine.verbs.refine import refine_in_turn
 from subgame.solve.evaluate import expected_value
+from subgame.tree.ranges.tree import range_tree
 
 cli = pytest.fixture(runner)
 
@@ -105,8 +110,11 @@ def test_a_score_is_that_of_plain_calls() -> None:
     assert row["against_response"] == pytest.approx(wins, abs=1e-9)
 
 
+SPENT = {"cpu_seconds": 1.0, "seconds": 1.0}
+
+
 def row(task: str, name: str, after: float) -> dict[str, Any]:
-    return {"task": task, "technique": name, "before": 2.0, "after": after, "cpu_seconds": 1.0}
+    return {"task": task, "technique": name, "before": 2.0, "after": after} | SPENT
 
 
 def test_ranks() -> None:
@@ -195,3 +203,64 @@ def test_tasks_in_turn_are_those_of_the_verb() -> None:
     row = suite.measure(task, sg.Maxmargin())
     assert row["after"] == pytest.approx(made.after.mean, abs=1e-12)
     assert row["after"] < row["before"]
+
+
+def test_limited_tasks_are_those_of_the_verb() -> None:
+    (task,) = suite.named(["kuhn-limited"])
+    tree = sg.compile(sg.games.load("kuhn"))
+    blueprint = sg.solve(tree, "cfr", iterations=10).strategy
+    seats = [
+        play_limited(
+            tree, blueprint, player=p, technique="maxmargin", schedule="cfr+", iterations=300
+        ).after.per_seat[p]
+        for p in (0, 1)
+    ]
+    row = suite.measure(task, sg.Maxmargin())
+    assert row["before"] == sg.exploitability(tree, blueprint).mean
+    assert row["after"] == pytest.approx(sum(seats) / 2, abs=1e-12)
+    assert row["after"] < row["before"]
+
+
+def test_tasks_in_buckets_are_scored_in_the_whole_game() -> None:
+    """The best response by the engine without buckets, to the strategy that was solved."""
+    pytest.importorskip("torch")
+    game = "nlfh(stack=2000, bets=preflop: none; flop: 1x / cap 1, ranks=JQKA, suits=hs)"
+    task = Task("small", game, "buckets 4 dcfr 3", "flop", 2)
+    row = suite.measure(task, sg.Maxmargin())
+    tree = range_tree(sg.compile(sg.games.load(game), merge="boards"))
+    blueprint = Blueprint(abstract(tree, {"flop": 4}, RECIPE).buckets, "dcfr", device="torch")
+    blueprint.advance(3)
+    won = [
+        blueprint.wins(p, LastStreet(blueprint, p).solve(sg.Maxmargin(), "cfr+", 2)) for p in (0, 1)
+    ]
+    assert row["before"] == pytest.approx(blueprint.exploitability().mean, rel=1e-6)
+    assert row["after"] == pytest.approx(sum(won) / 2, rel=1e-4)
+    assert task.buckets == 4
+    assert task.device == "torch"
+
+
+def test_tasks_that_cannot_be_run_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SUBGAME_LIBRATUS", str(tmp_path))
+    lines: list[str] = []
+    tasks = suite.named(["libratus-river", "coin-toss"])
+    result = suite.run(tasks, ["resolve"], lines.append)
+    assert [task["name"] for task in result["tasks"]] == ["coin-toss"]
+    assert "SUBGAME_LIBRATUS" in result["left_out"]["libratus-river"]
+    assert "libratus-river is left out" in lines[0]
+    gpu = suite.named([], gpu=True)
+    assert gpu
+    assert all(task.gpu and task.device == "cuda" for task in gpu)
+    assert not any(task.gpu for task in suite.named([]))
+
+
+def test_several_tasks_at_the_same_time(cli: Cli, tmp_path: Path) -> None:
+    words = ["--technique", "resolve", "--task", "kuhn-10", "--task", "coin-toss"]
+    results = []
+    for jobs in ("1", "2"):
+        file = tmp_path / f"{jobs}.json"
+        cli("suite", *words, "--jobs", jobs, "--out", str(file))
+        rows = json.loads(file.read_text())["rows"]
+        results.append([{k: v for k, v in row.items() if "seconds" not in k} for row in rows])
+    assert results[0] == results[1]

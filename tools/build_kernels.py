@@ -43,10 +43,10 @@ def used() -> dict[tuple[str, str, Any], Kernel]:
 
     The kernels themselves do nothing meanwhile.
     """
-    found: dict[tuple[str, str, Any], Kernel] = {}
+    result: dict[tuple[str, str, Any], Kernel] = {}
 
     def noted(self: Kernel, kind: Any) -> Any:
-        found[self.module, self.name, kind] = self
+        result[self.module, self.name, kind] = self
         return lambda address: 0
 
     usual, native.Kernel._entry = native.Kernel._entry, noted  # type: ignore[method-assign]
@@ -57,7 +57,7 @@ def used() -> dict[tuple[str, str, Any], Kernel]:
         use(sg.compile(sg.games.load("kuhn")), "float32")
     finally:
         native.Kernel._entry = usual  # type: ignore[method-assign]
-    return found
+    return result
 
 
 def range_tree() -> sg.PublicTree:

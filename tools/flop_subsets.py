@@ -35,10 +35,10 @@ SHARES = (1.0, 0.5, 0.3)
 
 def textures() -> tuple[list[str], Floats]:
     """Names, and [flop, texture] 1 where a flop has it."""
-    found = [texture(tuple(cards)) for cards in canonical_boards((3,)).cards.tolist()]
-    names = sorted({f"{key} {value}" for each in found for key, value in each.items()})
-    table = np.zeros((len(found), len(names)))
-    for f, each in enumerate(found):
+    result = [texture(tuple(cards)) for cards in canonical_boards((3,)).cards.tolist()]
+    names = sorted({f"{key} {value}" for each in result for key, value in each.items()})
+    table = np.zeros((len(result), len(names)))
+    for f, each in enumerate(result):
         for key, value in each.items():
             table[f, names.index(f"{key} {value}")] = 1
     return names, table
@@ -95,12 +95,12 @@ def quality(equity: Floats, chosen: list[int], weights: Floats) -> dict[str, flo
     every = canonical_boards((3,)).weights / 22100
     some = weights / weights.sum()
     combos = np.bincount(class_of(DECK)) / DECK.num_hands
-    means, found = every @ equity, some @ equity[chosen]
+    means, result = every @ equity, some @ equity[chosen]
     spread = np.sqrt(every @ (equity - means) ** 2)
-    seen = np.sqrt(np.maximum(some @ equity[chosen] ** 2 - found**2, 0))
+    seen = np.sqrt(np.maximum(some @ equity[chosen] ** 2 - result**2, 0))
     _, kinds = textures()
     off = 100 * np.abs(some @ kinds[chosen] - every @ kinds)
-    error = 100 * (found - means)
+    error = 100 * (result - means)
     return {
         "equity of a class, root mean square error in points": float(np.sqrt(combos @ error**2)),
         "equity of a class, largest error in points": float(np.abs(error).max()),

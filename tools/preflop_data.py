@@ -119,8 +119,8 @@ def make(limit: int | None = None) -> dict[str, NDArray[Any]]:
         form, _ = canonicalise(cards[:, below], (3,))
         place = np.searchsorted(keys, form @ np.array([1 << 12, 1 << 6, 1]))
         order = np.argsort(ranks, axis=1, kind="stable")
-        given = (ranks, order, boards.weights[at : at + BATCH], place)
-        _count(given, (class_of(DECK), DECK.hands, with_card), (score, won, met))
+        arguments = (ranks, order, boards.weights[at : at + BATCH], place)
+        _count(arguments, (class_of(DECK), DECK.hands, with_card), (score, won, met))
         if at % (64 * BATCH) == 0:
             print(f"{at:,} boards, {time.perf_counter() - began:.0f} s", file=sys.stderr)
     upper = np.triu_indices(CLASSES)

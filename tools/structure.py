@@ -2,8 +2,9 @@
 
 It reads the sources and counts: files and lines by package, circles of imports, casts to kinds of
 trees and engines above the engines, private names that other packages use, long functions, long
-parameter lists, lines of signatures that contain ``Any``, and exported names. Imports inside
-functions count like all others. Imports for type checkers are counted apart.
+parameter lists, lines of signatures that contain ``Any``, exported names, and names that say little
+of what they name, also in tests, tools and JavaScript. Imports inside functions count like all
+others. Imports for type checkers are counted apart.
 `tests/test_structure.py` holds the limits.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -25,10 +27,14 @@ VAGUE = {"found", "each", "given", "told", "heard", "mind", "meant"}
 LONG, WIDE = 60, 8
 """The most lines and the most parameters of a function."""
 ROOT = Path(__file__).parent.parent / "src" / "subgame"
+BINDINGS = re.compile(
+    r"\b(?:const|let|var|function)\s+(\w+)|\b(\w+)\s*=>|[(,]\s*(\w+)(?=[^()]*\)\s*=>)"
+)
+"""Names that JavaScript binds: constants, variables, functions, parameters of arrow functions."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Module:
     """One source file."""
 
@@ -47,8 +53,20 @@ class Module:
     def is_package(self) -> bool:
         return self.path.name == "__init__.py"
 
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the file."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
+    def for_types(self) -> set[ast.AST]:
+        """The nodes that only type checkers see."""
+        conditions = (node for node in self.nodes if isinstance(node, ast.If))
+        guarded = (node for node in conditions if "TYPE_CHECKING" in ast.unparse(node.test))
+        return {inner for node in guarded for inner in ast.walk(node)}
+
     def functions(self) -> Iterator[Function]:
-        return (node for node in ast.walk(self.tree) if isinstance(node, Function))
+        return (node for node in self.nodes if isinstance(node, Function))
 
     def place(self, node: ast.AST) -> str:
         return f"{self.name}:{getattr(node, 'lineno', 1)}"
@@ -71,10 +89,14 @@ class Structure:
     def imports(self, module: Module, *, for_types: bool) -> set[str]:
         """The modules of this package that a module imports, at the top or inside functions."""
         targets: set[str] = set()
-        for node in nodes(module.tree, for_types=for_types):
+        for node in module.nodes:
+            if not isinstance(node, ast.Import | ast.ImportFrom):
+                continue
+            if not for_types and node in module.for_types:
+                continue
             if isinstance(node, ast.Import):
                 targets.update(alias.name for alias in node.names)
-            elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            elif not node.level and node.module:
                 for alias in node.names:
                     inner = f"{node.module}.{alias.name}"
                     targets.add(inner if inner in self.modules else node.module)
@@ -95,7 +117,7 @@ class Structure:
             f"{module.place(node)} {ast.unparse(node.args[0])}"
             for module in self.modules.values()
             if module.package not in {"engines", "tree"}
-            for node in ast.walk(module.tree)
+            for node in module.nodes
             if isinstance(node, ast.Call)
             and ast.unparse(node.func).endswith("cast")
             and node.args
@@ -107,10 +129,10 @@ class Structure:
         """Private attributes of objects whose class no file of the same package defines."""
         own: dict[str, set[str]] = defaultdict(set)
         for module in self.modules.values():
-            own[module.package] |= defined(module.tree)
+            own[module.package] |= defined(module.nodes)
         places = []
         for module in self.modules.values():
-            for node in ast.walk(module.tree):
+            for node in module.nodes:
                 if not isinstance(node, ast.Attribute) or not is_private(node.attr):
                     continue
                 if node.attr not in own[module.package]:
@@ -119,18 +141,46 @@ class Structure:
 
     @cached_property
     def vague(self) -> list[str]:
-        """Variables and parameters with a name of `VAGUE`, by module and line."""
+        """Variables, parameters and attributes with a name of `VAGUE`, by module and line."""
         return sorted(
             f"{module.place(node)} {name}"
             for module in self.modules.values()
-            for node in ast.walk(module.tree)
+            for node in module.nodes
             if (name := bound_name(node)) in VAGUE
         )
+
+    @property
+    def vague_elsewhere(self) -> dict[str, int]:
+        """How many such names there are in tests, in tools and benchmarks, and in JavaScript."""
+
+        def in_python(*folders: str) -> int:
+            places = (self.root.parents[1] / name for name in folders)
+            files = (path for place in places for path in place.rglob("*.py"))
+            trees = (ast.parse(path.read_text(encoding="utf-8")) for path in files)
+            return sum(bound_name(node) in VAGUE for tree in trees for node in ast.walk(tree))
+
+        pages = (path for path in self.root.rglob("*.js") if "vendor" not in path.parts)
+        names = (
+            name
+            for path in pages
+            for match in BINDINGS.finditer(path.read_text(encoding="utf-8"))
+            for name in match.groups()
+        )
+        return {
+            "tests": in_python("tests"),
+            "tools and benchmarks": in_python("tools", "benchmarks"),
+            "JavaScript": sum(name in VAGUE for name in names),
+        }
 
     @cached_property
     def long(self) -> list[tuple[int, str]]:
         """Functions of more than `LONG` lines, longest first."""
         return self._largest(LONG, lambda node: (node.end_lineno or 0) - node.lineno + 1)
+
+    @cached_property
+    def long_code(self) -> list[tuple[int, str]]:
+        """The same without docstrings, which are the help of commands."""
+        return self._largest(LONG, code_lines)
 
     @cached_property
     def wide(self) -> list[tuple[int, str]]:
@@ -181,23 +231,15 @@ class Structure:
             "casts to kinds above the engines": len(self.casts),
             "private names of other packages": len(self.private),
             "vague names": len(self.vague),
+            "vague names elsewhere": self.vague_elsewhere,
             f"functions over {LONG} lines": len(self.long),
+            f"functions over {LONG} lines without their docstrings": len(self.long_code),
             "longest function": max((size for size, _ in self.long), default=LONG),
             f"functions with over {WIDE} parameters": len(self.wide),
             "longest parameter list": max((size for size, _ in self.wide), default=WIDE),
             "names that the package exports": len(self.exported),
             "lines of signatures with Any": self.anys,
         }
-
-
-def nodes(tree: ast.AST, *, for_types: bool) -> Iterator[ast.AST]:
-    """All nodes; without those under ``if TYPE_CHECKING`` unless `for_types`."""
-    for child in ast.iter_child_nodes(tree):
-        typing_only = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
-        if typing_only and not for_types:
-            continue
-        yield child
-        yield from nodes(child, for_types=for_types)
 
 
 def parents(name: str) -> Iterator[str]:
@@ -213,10 +255,20 @@ def parameters(node: Function) -> list[ast.arg]:
     return [arg for arg in args if arg.arg not in {"self", "cls"}]
 
 
+def code_lines(node: Function) -> int:
+    """The lines of a function without its docstring."""
+    first = node.body[0]
+    is_docstring = ast.get_docstring(node, clean=False) is not None
+    lines = (first.end_lineno or 0) - first.lineno + 1 if is_docstring else 0
+    return (node.end_lineno or 0) - node.lineno + 1 - lines
+
+
 def bound_name(node: ast.AST) -> str:
-    """The name that a node binds as a variable or a parameter; "" for all others."""
+    """The name that a node binds as a variable, parameter or attribute; "" for all others."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
         return node.id
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        return node.attr
     return node.arg if isinstance(node, ast.arg) else ""
 
 
@@ -228,10 +280,10 @@ NAMED_TUPLES = {"_replace", "_fields", "_asdict", "_make", "_exit"}
 """Public names of the standard library that begin with an underscore."""
 
 
-def defined(tree: ast.AST) -> set[str]:
+def defined(nodes: Iterable[ast.AST]) -> set[str]:
     """Private names that a file defines: functions, classes, variables, attributes, slots."""
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, Function | ast.ClassDef):
             names.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):

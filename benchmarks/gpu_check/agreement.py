@@ -51,8 +51,8 @@ def small_games() -> dict[str, Any]:
 
 def _stepped(engine: TorchRangeEngine, plan: Schedule, drawn: list[Any]) -> Pair:
     """Regrets and averages after one iteration from given ones."""
-    given = [(numbers, numbers[::-1].copy(), numbers - np.float32(0.5)) for numbers in drawn]
-    cfr = cfr_from(engine, plan, given)
+    arguments = [(numbers, numbers[::-1].copy(), numbers - np.float32(0.5)) for numbers in drawn]
+    cfr = cfr_from(engine, plan, arguments)
     advance(cfr, plan, 11, 1)
     return cfr.pair
 
@@ -66,26 +66,26 @@ def compare(want: TorchRangeEngine, got: TorchRangeEngine, seed: int) -> Json:
         sides = [(one, one.plan(1 - p, drawn[1 - p])) for one in (got, want)]
         values.append(far(*(one.values(p, drawn[p], plan).roots for one, plan in sides)))
         best.append(far(*(one.respond(p, plan).roots for one, plan in sides)))
-    found: Json = {"values": max(values), "best response": max(best)}
+    result: Json = {"values": max(values), "best response": max(best)}
     for name in NAMED:
         pairs = (_stepped(one, parse(name), drawn) for one in (got, want))
         parts = [[part for regrets in pair for part in regrets[:2]] for pair in pairs]
-        found[name] = max(map(far, *parts))
-    return found
+        result[name] = max(map(far, *parts))
+    return result
 
 
 def agreement(device: str, names: tuple[str, ...] | None = None, seed: int | None = None) -> Json:
     """Fused kernels on `device` beside plain PyTorch on the CPU, on fresh random inputs."""
     seed = fresh() if seed is None else seed
-    found: Json = {"seed": seed}
+    result: Json = {"seed": seed}
     for name, game in small_games().items():
         if names and name not in names:
             continue
         tree = compile_range_tree(game)
         reference = TorchRangeEngine(tree, "cpu", triton=False)
         fused = TorchRangeEngine(tree, device, triton=True, graphs=False)
-        found[name] = compare(reference, fused, seed)
-    return found
+        result[name] = compare(reference, fused, seed)
+    return result
 
 
 def rounding(
@@ -93,7 +93,7 @@ def rounding(
 ) -> Json:
     """16-bit storage after one step: by how many last bits fused and plain differ."""
     seed = fresh() if seed is None else seed
-    found: Json = {"seed": seed}
+    result: Json = {"seed": seed}
     for name in names:
         tree, rng = compile_range_tree(small_games()[name]), np.random.default_rng(seed)
         drawn = [rng.random(tree.stored(p), dtype=np.float32) for p in (0, 1)]
@@ -102,8 +102,8 @@ def rounding(
             got = TorchRangeEngine(tree, device, storage=kind, triton=True, graphs=False)
             for schedule in ("dcfr", "pcfr+"):
                 sides = [_stepped(one, parse(schedule), drawn) for one in (want, got)]
-                found[f"{name}, {kind}, {schedule}"] = _bits_of_difference(want, *sides)
-    return found
+                result[f"{name}, {kind}, {schedule}"] = _bits_of_difference(want, *sides)
+    return result
 
 
 def _bits_of_difference(engine: TorchRangeEngine, one: Pair, other: Pair) -> Json:
@@ -187,7 +187,7 @@ def gadgets(
     """Gadgets at the roots of a street, on all boards: fused against plain PyTorch on the CPU."""
     seed = fresh() if seed is None else seed
     rng = np.random.default_rng(seed)
-    found: Json = {"seed": seed}
+    result: Json = {"seed": seed}
     game = holdem.nlfh(2000, 50, 100, bets, "JQKA", "hs")
     tree, streets = compile_range_tree(game), grow(game, grow(game)[0].leaves)
     plain = TorchRangeEngine(tree, "cpu", triton=False)
@@ -196,5 +196,5 @@ def gadgets(
         for name in ("dcfr", "cfr", *(("pcfr+",) if gadget.is_finite else ())):
             case = GadgetCase.draw(kind, name, plain.stage(streets), rng)
             results = [case.step(engine.stage(streets), iterations) for engine in (plain, fused)]
-            found[f"{kind}, {name}"] = max(far(b, a) for a, b in zip(*results, strict=True))
-    return found
+            result[f"{kind}, {name}"] = max(far(b, a) for a, b in zip(*results, strict=True))
+    return result

@@ -30,16 +30,16 @@ def part_buckets(scale: Scale) -> Json:
         f"{count:,} by strength": by_strength(tree, count) for count in scale.buckets
     }
     cases |= {"lossless": Buckets.lossless(tree, ["flop"]), "none": None}
-    found: Json = {}
+    result: Json = {}
     for name, buckets in cases.items():
         measure.forget(engine.torch)
         spot = measure.Spot.of(engine, engine.stage(tree.streets, buckets=buckets))
         count = buckets.groupings[1].count if buckets else None
-        found[name] = case = {"buckets": count, **measure.timed(spot, parse("dcfr"), scale.peak)}
+        result[name] = case = {"buckets": count, **measure.timed(spot, parse("dcfr"), scale.peak)}
         case["dcfr, mbb/h"] = measure.curve(spot, parse("dcfr"), [scale.most // 5], measure.MILLI)
         if buckets is not None:
             case |= _agreement(engine, plain, buckets)
-    return found
+    return result
 
 
 def by_strength(tree: RangeTree, count: int) -> Buckets:

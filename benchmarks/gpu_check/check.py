@@ -62,12 +62,12 @@ def part_nlfh(scale: Scale, *schedules: str) -> Json:
     tree = compile_range_tree(scale.flop)
     compiled = time.perf_counter()
     engine = TorchRangeEngine(tree, scale.device)
-    found: Json = {"compile s": compiled - begin, "tables s": time.perf_counter() - compiled}
+    result: Json = {"compile s": compiled - begin, "tables s": time.perf_counter() - compiled}
     spot = Spot.of(engine)
-    found["time"] = timed(spot, parse("cfr+"), scale.peak)
+    result["time"] = timed(spot, parse("cfr+"), scale.peak)
     for name in ("cfr+", *schedules):
-        found[f"{name}, mbb/h"] = curve(spot, parse(name), checks(scale.most), MILLI)
-    return found
+        result[f"{name}, mbb/h"] = curve(spot, parse(name), checks(scale.most), MILLI)
+    return result
 
 
 def part_whole(scale: Scale) -> Json:
@@ -75,7 +75,7 @@ def part_whole(scale: Scale) -> Json:
     tree = compile_range_tree(scale.flop)
     make = partial(TorchRangeEngine, tree, scale.device, graphs=False)
     sides = [make(triton=triton) for triton in (False, True)]
-    found: Json = {}
+    result: Json = {}
     for name in ("dcfr", "pcfr+"):
         plan = parse(name)
         both = [measure.cfr_of(engine, plan) for engine in sides]
@@ -89,96 +89,96 @@ def part_whole(scale: Scale) -> Json:
             real = [place.tables[p].above >= 0 for place in sides[0].places]
             for field in ("regret", "average"):
                 one, two = (getattr(pair[p], field).blocks for pair in (plain, fused))
-                found[f"{name}, {field} {p}"] = max(
+                result[f"{name}, {field} {p}"] = max(
                     float(((a - b) * here).abs().max() / a.abs().max())
                     for a, b, here in zip(one, two, real, strict=True)
                 )
             if name == "dcfr":
                 a, b = (e.respond(p, e.plan(1 - p, plain[1 - p].average)).roots for e in sides)
-                found[f"best response {p}"] = far(b, a)
-    return found
+                result[f"best response {p}"] = far(b, a)
+    return result
 
 
 def part_turn(scale: Scale) -> Json:
     """The turn endgame of the CPU benchmark, to 0.1 % of the pot."""
     tree = compile_range_tree(scale.endgame)
     spot = Spot.of(TorchRangeEngine(tree, scale.device))
-    found: Json = {"nodes": tree.num_nodes, "time": timed(spot, parse("dcfr"), scale.peak)}
+    result: Json = {"nodes": tree.num_nodes, "time": timed(spot, parse("dcfr"), scale.peak)}
     checks = [*range(25, 200, 25), *range(200, 2001, 50)]
-    found["dcfr, % of the pot"] = curve(
+    result["dcfr, % of the pot"] = curve(
         spot, parse("dcfr"), checks, 1.0, lambda gap, seconds: gap <= 0.1
     )
-    return found
+    return result
 
 
 def part_storage(scale: Scale) -> Json:
     """Flop hold'em with regrets and averages in 16 bits beside 32: agreement, time, curves."""
-    found: Json = {"fused and plain": rounding(scale.device, scale.rounded)}
+    result: Json = {"fused and plain": rounding(scale.device, scale.rounded)}
     engine = TorchRangeEngine(compile_range_tree(scale.flop), scale.device)
     for kind in get_args(Storage):
         measure.forget(engine.torch)
         spot = Spot.of(engine, engine.stage(engine.tree.streets, storage=kind))
-        found[kind] = {"time": timed(spot, parse("dcfr"), scale.peak)}
-        found[kind]["dcfr, mbb/h"] = curve(spot, parse("dcfr"), checks(scale.most), MILLI)
-    return found
+        result[kind] = {"time": timed(spot, parse("dcfr"), scale.peak)}
+        result[kind]["dcfr, mbb/h"] = curve(spot, parse("dcfr"), checks(scale.most), MILLI)
+    return result
 
 
 def part_slices(scale: Scale) -> Json:
     """Flop hold'em with its boards cut into slices, the least of which fit the cache."""
     engine = TorchRangeEngine(compile_range_tree(scale.flop), scale.device)
-    found: Json = {}
+    result: Json = {}
     for size in scale.megabytes:
         engine.needs = replace(engine.needs, scratch=size << 20)
         spot = Spot.of(engine, engine.stage(engine.tree.streets))
         slices = [len(list(spot.batch._slices(len(engine.levels) - 1, p, 4))) for p in (0, 1)]
         taken = timed(spot, parse("dcfr"), scale.peak)
-        found[f"{size} MiB"] = {"slices": slices, "ms per iteration": taken["ms per iteration"]}
-    return found
+        result[f"{size} MiB"] = {"slices": slices, "ms per iteration": taken["ms per iteration"]}
+    return result
 
 
 def _solved(spot: Spot, peak: float, goal: float, seconds: float) -> Json:
     """Time and curve of turn hold'em, until below a quarter of `goal` mbb/h or out of time."""
     measure.forget(spot.batch.torch)
     checks = [10, *range(25, 200, 25), *range(200, 1001, 50)]
-    found: Json = {"actions on the turn": sum(bet.edges for bet in spot.batch.levels[-1].bets)}
-    found["time"] = timed(spot, parse("dcfr"), peak)
-    found["dcfr, mbb/h"] = run = curve(
+    result: Json = {"actions on the turn": sum(bet.edges for bet in spot.batch.levels[-1].bets)}
+    result["time"] = timed(spot, parse("dcfr"), peak)
+    result["dcfr, mbb/h"] = run = curve(
         spot, parse("dcfr"), checks, MILLI, lambda gap, spent: gap < goal / 4 or spent > seconds
     )
     below = [point for point in run["iterations, s, exploitability"] if point[2] < goal]
-    found[f"below {goal:g} mbb/h"] = below[0] if below else None
-    found["value for the small blind, mbb/h"] = -run["value"]
+    result[f"below {goal:g} mbb/h"] = below[0] if below else None
+    result["value for the small blind, mbb/h"] = -run["value"]
     if spot.batch.device.type == "cuda":
-        found["peak GiB with judging"] = spot.batch.torch.cuda.max_memory_allocated() / 2**30
-    return found
+        result["peak GiB with judging"] = spot.batch.torch.cuda.max_memory_allocated() / 2**30
+    return result
 
 
 def part_nlth(scale: Scale) -> Json:
     """Whole turn hold'em, in float32 and in 16 bits."""
     engine, made = measure.turn_holdem(scale.device, scale.turn)
-    found: Json = dict(made)
+    result: Json = dict(made)
     kinds: tuple[Storage, ...] = ("float32", "int16")
     for kind in kinds:
         batch = engine.stage(engine.tree.streets, storage=kind)
-        found[kind] = _solved(Spot.of(engine, batch), scale.peak, 5.0, 0.4 * scale.seconds)
-    return found
+        result[kind] = _solved(Spot.of(engine, batch), scale.peak, 5.0, 0.4 * scale.seconds)
+    return result
 
 
 def part_two_sizes(scale: Scale) -> Json:
     """Turn hold'em with two bet sizes, which only fits in 16 bits."""
     engine, made = measure.turn_holdem(scale.device, scale.turn)
     larger = holdem.nlth(bets=scale.two_sizes)
-    found: Json = {"bets": scale.two_sizes, **made}
+    result: Json = {"bets": scale.two_sizes, **made}
     for kind in get_args(Storage):
         stage = engine.stage(grow(larger), storage=kind, placement="device", memory_limit=np.inf)
-        found[f"quoted GiB, {kind}"] = stage.estimate().device / 2**30
+        result[f"quoted GiB, {kind}"] = stage.estimate().device / 2**30
     if scale.device == "cuda":
         measure.forget(engine.torch)
         free = engine.torch.cuda.mem_get_info()[0]
-        found["free GiB"] = free / 2**30
+        result["free GiB"] = free / 2**30
         if stage.estimate().device - sum(frame.tables for frame in stage.frames) > free:
-            return {**found, "skipped": "it does not fit"}
-    return {**found, **_solved(Spot.of(engine, stage), scale.peak, 5.0, 0.9 * scale.seconds)}
+            return {**result, "skipped": "it does not fit"}
+    return {**result, **_solved(Spot.of(engine, stage), scale.peak, 5.0, 0.9 * scale.seconds)}
 
 
 def random_ranges(batch: RangeBatch, roots: int, seed: int) -> tuple[Tensor, Tensor]:
@@ -201,12 +201,12 @@ def part_rivers(scale: Scale, seed: int = 0) -> Json:
     game = holdem.endgame(boards[0], 100, 1000, bets=scale.river_bets, deck=deck)
     engine = TorchRangeEngine(compile_range_tree(game, boards=boards), scale.device)
     spot = Spot.at(engine, random_ranges(engine, 1, seed))
-    found: Json = {
+    result: Json = {
         "endgames": count,
         "nodes of each": engine.tree.num_nodes // count,
         "build s": now(engine) - begin,
     }
-    found["time"] = timed(spot, parse("dcfr"), scale.peak)
+    result["time"] = timed(spot, parse("dcfr"), scale.peak)
     checks = [k for k in (*range(20, 600, 20), *range(600, most + 1, 50)) if k <= most]
     points, reached = [], dict[str, Json]()
     for goal, spent, _, gaps, _ in measure.solving(spot, parse("dcfr"), checks):
@@ -220,8 +220,8 @@ def part_rivers(scale: Scale, seed: int = 0) -> Json:
                     reached.setdefault(name, fast)
         if shares[1] == 1:
             break
-    found["iterations, s, mean, worst, share below 0.5, share below 0.1"] = points
-    return {**found, **reached, **_beside_the_cpu(reached)}
+    result["iterations, s, mean, worst, share below 0.5, share below 0.1"] = points
+    return {**result, **reached, **_beside_the_cpu(reached)}
 
 
 def _beside_the_cpu(reached: Json) -> Json:
@@ -248,16 +248,16 @@ def part_growth(scale: Scale) -> Json:
     """
     rng, points, deck = np.random.default_rng(0), [], scale.deck
     make = partial(holdem.nlfh, ranks=deck.ranks, suits=deck.suits)
-    whole = [make(bets=f"preflop: 0.5x 1x / cap 1; flop: {each}") for each in scale.sizes]
+    whole = [make(bets=f"preflop: 0.5x 1x / cap 1; flop: {size}") for size in scale.sizes]
     for boards in scale.flops:
         dealt = [tuple(rng.choice(deck.size, 3, replace=False).tolist()) for _ in range(boards)]
         ways = grow(whole[0])[0].leaves
         tree = compile_range_tree(whole[0], boards=dealt, roots=ways[:1])
         engine = TorchRangeEngine(tree, scale.device)
-        for game, each in zip(whole, scale.sizes, strict=True):
+        for game, size in zip(whole, scale.sizes, strict=True):
             for roots in (1, len(ways)):
                 stage = engine.stage(grow(game, grow(game)[0].leaves[:roots]))
-                points.append(_point(f"flops, {each}", stage, scale.peak))
+                points.append(_point(f"flops, {size}", stage, scale.peak))
     bets = "all: 1x / cap 1"
     for board in scale.boards:
         tree = compile_range_tree(holdem.endgame(board, 100, 300, bets=bets, deck=deck))
@@ -305,9 +305,9 @@ PARTS: dict[str, Callable[[Scale], Json]] = {
 }
 
 
-def _write(found: dict[str, Any], path: Path) -> None:
+def _write(result: dict[str, Any], path: Path) -> None:
     with replacing(path) as new:
-        new.write_text(json.dumps(found, indent=1) + "\n")
+        new.write_text(json.dumps(result, indent=1) + "\n")
 
 
 def main() -> None:
@@ -318,16 +318,16 @@ def main() -> None:
     parser.add_argument("--out", help="a file for the JSON")
     asked = parser.parse_args()
     if asked.interpret:
-        found: Json = agreement("cpu", ("river", "nlfh"))
+        result: Json = agreement("cpu", ("river", "nlfh"))
         rounded = rounding("cpu", ("river", "nlfh"))
-        print(json.dumps({**found, "rounding": rounded}, indent=1))
-        worst = max(v for name in ("river", "nlfh") for v in found[name].values())
+        print(json.dumps({**result, "rounding": rounded}, indent=1))
+        worst = max(v for name in ("river", "nlfh") for v in result[name].values())
         # Rounding may tip a regret over zero, and with it a strategy: few, but by any number.
         share = max(case["share"] for name, case in rounded.items() if name != "seed")
         fine = worst < 1e-5 and share < 0.02
         raise SystemExit(0 if fine else f"Kernels are {worst:g} off, {share:.2%} of 16 bits.")
     torch = load_torch()
-    found = {
+    result = {
         "command": f"python benchmarks/gpu_check {' '.join(asked.parts)}",
         "device": torch.cuda.get_device_name(),
         "torch": torch.__version__,
@@ -335,16 +335,16 @@ def main() -> None:
         "date": datetime.now(UTC).isoformat("T", "seconds"),
         "copy bandwidth, GB/s": measure.bandwidth(torch) / 1e9,
     }
-    scale, failed = Scale(found["copy bandwidth, GB/s"] * 1e9), False
+    scale, failed = Scale(result["copy bandwidth, GB/s"] * 1e9), False
     for part in asked.parts:
         measure.forget(torch)
         begin = time.perf_counter()
         try:
-            found[part] = PARTS[part](scale)
+            result[part] = PARTS[part](scale)
         except Exception:  # the other parts still run
-            found[part], failed = {"error": traceback.format_exc()}, True
-        found[part]["s in all"] = time.perf_counter() - begin
-        print(json.dumps({part: found[part]}, indent=1), flush=True)
+            result[part], failed = {"error": traceback.format_exc()}, True
+        result[part]["s in all"] = time.perf_counter() - begin
+        print(json.dumps({part: result[part]}, indent=1), flush=True)
         if asked.out:
-            print(rescue(asked.out, partial(_write, found)), file=sys.stderr, flush=True)
+            print(rescue(asked.out, partial(_write, result)), file=sys.stderr, flush=True)
     raise SystemExit(failed)

@@ -143,16 +143,18 @@ def game(device: str, tree: SequenceTree, rng: np.random.Generator) -> Json:
     """One game: values and best responses by hand, and the steps of every schedule."""
     there, here = (on(tree, where) for where in (device, PLAIN))
     strategy = Strategy.random(tree, int(rng.integers(2**31)))
-    found: Json = {"values and best responses": evaluated(there, strategy)}
+    result: Json = {"values and best responses": evaluated(there, strategy)}
     for name in SCHEDULES:
         plan, start, sides = parse(name), drawn(tree, rng), []
         for engine in (here, there, there):  # twice: the first plain, then recorded
             cfr = cfr_from(engine, plan, start)
             _steps(cfr, plan)
             sides.append(cfr)
-        found[name] = difference(sides[0], sides[1])
-        found["same bits again"] = found.get("same bits again", True) and not difference(*sides[1:])
-    return found
+        result[name] = difference(sides[0], sides[1])
+        result["same bits again"] = result.get("same bits again", True) and not difference(
+            *sides[1:]
+        )
+    return result
 
 
 # Gadgets -------------------------------------------------------------------------------------
@@ -246,8 +248,8 @@ def before_holdem(device: str, how: Gadget, rng: np.random.Generator) -> float:
             player.regret[:] = numbers.astype(np.float32)
         run.cfr.advance(plan.discounts(11, STEPS + 1), 11)
         gap = run.evaluate(run.played())
-        found = map(np.asarray, kept(run.cfr.pair))
-        results.append([*found, inputs.cbv, as_numpy(run.cfr.reach[o]), gap.per_seat])
+        result = map(np.asarray, kept(run.cfr.pair))
+        results.append([*result, inputs.cbv, as_numpy(run.cfr.reach[o]), gap.per_seat])
     return max(far(b, a) for a, b in zip(*results, strict=True))
 
 
@@ -268,12 +270,12 @@ def check(
     at: tuple[str, str] = ("leduc", "after round 1"),
 ) -> Json:
     """Every game, schedule and gadget, and how long iterations take."""
-    seed, found = fresh(), dict[str, Json]()
+    seed, result = fresh(), dict[str, Json]()
     rng = np.random.default_rng(seed)
     names = (*names, f"random(seed={rng.integers(10**6)}, ragged=true)")
-    out: Json = {"seed": seed, "worst": 0.0, "games": found}
+    out: Json = {"seed": seed, "worst": 0.0, "games": result}
     for name in names:
-        found[name] = game(device, shaken(sequence_tree(compile(games.load(name))), rng), rng)
+        result[name] = game(device, shaken(sequence_tree(compile(games.load(name))), rng), rng)
     cuts = cut(compile(games.load(at[0])), at[1])
     subgames = [each for each in cuts if isinstance(each, SequenceSubgame)]
     out["gadgets"] = {
@@ -285,7 +287,7 @@ def check(
         for name, how in techniques().items()
         if not how.keep_safe
     }
-    numbers = [v for each in (*found.values(), out["gadgets"]) for v in each.values()]
+    numbers = [v for each in (*result.values(), out["gadgets"]) for v in each.values()]
     out["worst"] = max(v for v in numbers if not isinstance(v, bool))
     out["same bits again"] = all(v for v in numbers if isinstance(v, bool))
     out["time"] = {

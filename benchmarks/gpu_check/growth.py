@@ -14,19 +14,19 @@ LEAST = 20
 """Bytes per action and hand: regrets read twice and written once, averages read and written."""
 
 
-def draw(found: dict[str, Any]) -> Figure:
+def draw(result: dict[str, Any]) -> Figure:
     """The part `growth` of what the check measured, beside the bandwidth it measured."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4.6), layout="constrained")
     axes = figure.subplots()
-    (points,) = (rows for rows in found["growth"].values() if isinstance(rows, list))
+    (points,) = (rows for rows in result["growth"].values() if isinstance(rows, list))
     kinds = {"flops side by side": True, "turn and flop endgames": False}
     for (label, flops), marker in zip(kinds.items(), "oD", strict=True):
         some = [row for row in points if row[0].startswith("flops") == flops]
         axes.plot([row[3] for row in some], [row[4] for row in some], marker, label=label)
     cells = [row[3] for row in points]
-    speed = found["copy bandwidth, GB/s"] * 1e9
+    speed = result["copy bandwidth, GB/s"] * 1e9
     for factor, style in ((1.0, "-"), (4.0, ":")):
         name = "least bytes at copy bandwidth" if factor == 1 else "four times that"
         line = [LEAST * many / speed * 1e3 * factor for many in (min(cells), max(cells))]
@@ -36,7 +36,7 @@ def draw(found: dict[str, Any]) -> Figure:
         yscale="log",
         xlabel="boards × actions × hands",
         ylabel="ms per iteration of DCFR",
-        title=found["device"],
+        title=result["device"],
     )
     axes.grid(alpha=0.3)
     axes.legend()

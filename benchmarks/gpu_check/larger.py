@@ -82,7 +82,7 @@ def solved(spot: Spot, plan: Schedule, count: int, link: Link, until: float) -> 
     """Up to `count` iterations, as many as end before `until`: time, traffic and memory."""
     batch = spot.batch
     quote = batch.estimate(predictive=plan.predictive)
-    found: Json = {
+    result: Json = {
         "home": quote.placement,
         "quoted GiB on the device": quote.device / GIB,
         "quoted GiB on the host": quote.host / GIB,
@@ -90,13 +90,13 @@ def solved(spot: Spot, plan: Schedule, count: int, link: Link, until: float) -> 
     }
     begin = now(batch)
     cfr = spot.cfr(plan)
-    found["s to make and pin memory"] = now(batch) - begin
-    found["first three, with compiling, s"] = WARM * advance(cfr, plan, 1, WARM)
+    result["s to make and pin memory"] = now(batch) - begin
+    result["first three, with compiling, s"] = WARM * advance(cfr, plan, 1, WARM)
     each = advance(cfr, plan, WARM + 1, 1)
     rest = max(1, int(min(count - WARM - 1, (until - time.perf_counter()) / each)))
     each = advance(cfr, plan, WARM + 2, rest)
     up, down = crossing(cfr.pair)
-    found |= {
+    result |= {
         "iterations": WARM + 1 + rest,
         "ms per iteration": each * 1e3,
         "GB up": up / 1e9,
@@ -104,7 +104,7 @@ def solved(spot: Spot, plan: Schedule, count: int, link: Link, until: float) -> 
         "share of the link, up": up / each / link.up,
         "share of the link, both ways": (up + down) / each / link.both,
     }
-    return found | measure.peaks(batch), cfr.pair
+    return result | measure.peaks(batch), cfr.pair
 
 
 def difference(one: Pair, other: Pair) -> float:
@@ -118,37 +118,39 @@ def part_larger(scale: Scale) -> Json:
     begin, plan, limit = time.perf_counter(), parse("dcfr"), scale.limit
     engine = TorchRangeEngine(compile_range_tree(scale.flop), scale.device)
     link = probe(engine, scale.sample)
-    found: Json = {"link": link.table()}
+    result: Json = {"link": link.table()}
     sides = []
     for placement in get_args(Placement):
         forget(engine.torch)
         spot = Spot.of(engine, engine.stage(engine.tree.streets, placement=placement))
-        found[f"flop hold'em, {placement}"], pair = solved(spot, plan, scale.steps[0], link, np.inf)
+        result[f"flop hold'em, {placement}"], pair = solved(
+            spot, plan, scale.steps[0], link, np.inf
+        )
         sides.append(pair)
-    found["flop hold'em, greatest difference"] = difference(*sides)
+    result["flop hold'em, greatest difference"] = difference(*sides)
     del sides, pair, spot, engine
     larger, made = measure.turn_holdem(scale.device, scale.turn)
-    found["turn hold'em"] = {**made, "limit": str(limit)}
+    result["turn hold'em"] = {**made, "limit": str(limit)}
     kinds: tuple[Storage, ...] = ("int16", "float32")
     for kind in kinds:
         forget(larger.torch)
         name, left = f"turn hold'em, {kind}", begin + scale.seconds - time.perf_counter()
         stage = larger.stage(larger.tree.streets, storage=kind, memory_limit=limit)
         if stage.estimate().host / link.pinning > left / 2:
-            found[name] = {"skipped": f"pinning its memory takes longer than {left / 2:.0f} s"}
+            result[name] = {"skipped": f"pinning its memory takes longer than {left / 2:.0f} s"}
             continue
-        found[name] = _within(
+        result[name] = _within(
             Spot.of(larger, stage), plan, scale.steps[1], link, begin + scale.seconds
         )
-    return found
+    return result
 
 
 def _within(spot: Spot, plan: Schedule, count: int, link: Link, until: float) -> Json:
     """Turn hold'em from host memory: time, then exploitability."""
-    found, pair = solved(spot, plan, count, link, until)
+    result, pair = solved(spot, plan, count, link, until)
     begin = now(spot.batch)
-    found["exploitability, mbb/h"] = float(spot.gaps(pair).mean()) / MILLI
-    found["s per best response, both seats, with compiling"] = now(spot.batch) - begin
+    result["exploitability, mbb/h"] = float(spot.gaps(pair).mean()) / MILLI
+    result["s per best response, both seats, with compiling"] = now(spot.batch) - begin
     if spot.batch.device.type == "cuda":
-        found["peak GiB with judging"] = spot.batch.torch.cuda.max_memory_allocated() / GIB
-    return found
+        result["peak GiB with judging"] = spot.batch.torch.cuda.max_memory_allocated() / GIB
+    return result

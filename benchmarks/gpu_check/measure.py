@@ -164,8 +164,8 @@ def cfr_of(engine: Engine, plan: Schedule, reach: Any = (None, None)) -> Cfr:
 def cfr_from(engine: Engine, plan: Schedule, numbers: Any, reach: Any = (None, None)) -> Cfr:
     """CFR about to go on from given regrets, averages and predictions of each player."""
     cfr = cfr_of(engine, plan, reach)
-    for regrets, given in zip(cfr.pair, numbers, strict=True):
-        for part, values in zip(regrets, given, strict=True):
+    for regrets, arguments in zip(cfr.pair, numbers, strict=True):
+        for part, values in zip(regrets, arguments, strict=True):
             if part is not None:
                 part[:] = values
     return cfr
@@ -251,7 +251,7 @@ def timed(spot: Spot, plan: Schedule, peak: float) -> Json:
     count = max(1, min(RUN, int(1 / max(advance(cfr, plan, 4, 1), 1e-9))))
     times = [advance(cfr, plan, 5 + k * count, count) for k in range(5)]
     spent, least, moved = float(np.median(times)), least_bytes(batch), moved_bytes(batch)
-    found: Json = {
+    result: Json = {
         "schedule": str(plan),
         "storage": batch.storage,
         "ms per iteration": round(spent * 1e3, 4),
@@ -266,8 +266,8 @@ def timed(spot: Spot, plan: Schedule, peak: float) -> Json:
     if batch.device.type == "cuda":
         with watched(batch) as watch:
             advance(cfr, plan, 200, min(10, count))
-        found["ms by operation, plain launches"] = watch.table(min(10, count))
-    return found | peaks(batch)
+        result["ms by operation, plain launches"] = watch.table(min(10, count))
+    return result | peaks(batch)
 
 
 def peaks(batch: RangeBatch) -> Json:
@@ -308,15 +308,15 @@ def curve(
     done: Callable[[float, float], bool] = lambda gap, seconds: False,
 ) -> Json:
     """Exploitability after so many iterations, in `unit` chips, with seconds of solving."""
-    found: Json = {"schedule": str(plan), "iterations, s, exploitability": []}
+    result: Json = {"schedule": str(plan), "iterations, s, exploitability": []}
     for goal, spent, evaluating, gaps, pair in solving(spot, plan, checks):
         gap = float(gaps.mean()) / unit
-        found["iterations, s, exploitability"].append([goal, round(spent, 5), gap])
+        result["iterations, s, exploitability"].append([goal, round(spent, 5), gap])
         if done(gap, spent) or goal == checks[-1]:
-            found["s per best response, both seats"] = evaluating
-            found["value"] = spot.value(pair) / unit
+            result["s per best response, both seats"] = evaluating
+            result["value"] = spot.value(pair) / unit
             break
-    return found
+    return result
 
 
 @cache

@@ -34,15 +34,15 @@ def test_means_are_those_of_scipy_from_the_same_start(
     rows = blobs(1)
     start = rows[np.random.default_rng(2).permutation(len(rows))[:9]]
     monkeypatch.setattr(clustering, "_begin", lambda *_: put(start, device))
-    found = cluster(rows, 9, Recipe(iterations=100), device=device)
+    result = cluster(rows, 9, Recipe(iterations=100), device=device)
     centres, labels = kmeans2(
         rows.astype(np.float64), start.astype(np.float64), 100, minit="matrix"
     )
     order = np.lexsort(centres.T[::-1])
-    assert np.allclose(found.centres, centres[order], atol=1e-5)
-    assert np.array_equal(order[found.labels], labels)
+    assert np.allclose(result.centres, centres[order], atol=1e-5)
+    assert np.array_equal(order[result.labels], labels)
     far = np.linalg.norm(rows - centres[labels], axis=1)
-    assert found.distance == pytest.approx(far.mean(), rel=1e-5)
+    assert result.distance == pytest.approx(far.mean(), rel=1e-5)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -50,14 +50,14 @@ def test_medians_are_the_best_centres(device: str | None) -> None:
     """The sum of distances from weighted medians is the least; mass counts as copies do."""
     rows, rng = blobs(3, 80, 2), np.random.default_rng(4)
     mass = rng.integers(1, 5, len(rows))
-    found = cluster(rows, 6, Recipe(metric="l1", restarts=3), mass=mass, device=device)
+    result = cluster(rows, 6, Recipe(metric="l1", restarts=3), mass=mass, device=device)
     many = np.repeat(rows, mass, axis=0)
-    labels = np.repeat(found.labels, mass)
-    assert np.array_equal(found.labels, cdist(rows, found.centres, "cityblock").argmin(1))
-    for k in range(found.count):
+    labels = np.repeat(result.labels, mass)
+    assert np.array_equal(result.labels, cdist(rows, result.centres, "cityblock").argmin(1))
+    for k in range(result.count):
         here = many[labels == k]
         want = np.abs(here - np.median(here, axis=0)).sum()
-        assert np.abs(here - found.centres[k]).sum() == pytest.approx(want, rel=1e-5)
+        assert np.abs(here - result.centres[k]).sum() == pytest.approx(want, rel=1e-5)
 
 
 def test_restarts_choose_the_better_and_seeds_repeat() -> None:
@@ -65,8 +65,8 @@ def test_restarts_choose_the_better_and_seeds_repeat() -> None:
     one, again, best = (cluster(rows, 12, Recipe(restarts=k, seed=7)) for k in (1, 1, 8))
     assert np.array_equal(one.labels, again.labels)
 
-    def spread(found: clustering.Clusters) -> float:
-        return float(((rows - found.centres[found.labels]) ** 2).sum())
+    def spread(result: clustering.Clusters) -> float:
+        return float(((rows - result.centres[result.labels]) ** 2).sum())
 
     assert spread(best) <= spread(one)
     assert {cluster(rows, 12, Recipe(seed=seed)).distance for seed in range(5)} != {one.distance}
@@ -77,10 +77,10 @@ def test_restarts_choose_the_better_and_seeds_repeat() -> None:
 
 def test_many_centres_are_drawn_from_a_sample_and_all_points_assigned() -> None:
     rows = np.random.default_rng(8).random((4000, 2)).astype(np.float32)
-    found = cluster(rows, 600, Recipe(sample=2500, iterations=3))
-    assert 550 < found.count <= 600
-    assert np.array_equal(found.labels, cdist(rows, found.centres).argmin(1))
-    assert assign(rows, found.centres, "l2")[1].max() < 0.02
+    result = cluster(rows, 600, Recipe(sample=2500, iterations=3))
+    assert 550 < result.count <= 600
+    assert np.array_equal(result.labels, cdist(rows, result.centres).argmin(1))
+    assert assign(rows, result.centres, "l2")[1].max() < 0.02
 
 
 # Buckets ---------------------------------------------------------------------------------------
@@ -127,12 +127,12 @@ def test_more_buckets_are_nearer_and_all_of_them_are_lossless() -> None:
 def test_clusterings_are_kept_by_their_content(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tree, told = turn_tree(), []
+    tree, messages = turn_tree(), []
     first = cards.abstract(
-        tree, {"flop": 9}, cache=tmp_path, progress=lambda *step: told.append(step)
+        tree, {"flop": 9}, cache=tmp_path, progress=lambda *step: messages.append(step)
     )
-    assert told
-    assert told[-1][0] == "Clusters"
+    assert messages
+    assert messages[-1][0] == "Clusters"
 
     def never(*_: object, **__: object) -> None:
         raise AssertionError("computed again")

@@ -57,7 +57,7 @@ def some(where: Points, seed: int) -> list[tuple[tuple[int, ...], int, int]]:
 def test_features_are_those_of_brute_force(cards: int, showdown: int, device: str | None) -> None:
     where = points(SMALL, cards)
     groups = opponent_groups(SMALL, showdown, 3)
-    found = {
+    result = {
         kind: features(where, Recipe(kind, opponents=3, bins=10), showdown, device=device)
         for kind in ("ehs", "ehs2", "ochs", "strength-ochs", "emd")
     }
@@ -65,17 +65,17 @@ def test_features_are_those_of_brute_force(cards: int, showdown: int, device: st
         boards = runouts(board, hand, showdown)
         won = [shown(each, hand) for each in boards]
         equity = np.array([np.mean([w for _, w in each]) for each in won])
-        assert found["ehs"][point, 0] == pytest.approx(equity.mean(), abs=1e-6)
-        assert found["ehs2"][point, 0] == pytest.approx((equity**2).mean(), abs=1e-6)
+        assert result["ehs"][point, 0] == pytest.approx(equity.mean(), abs=1e-6)
+        assert result["ehs2"][point, 0] == pytest.approx((equity**2).mean(), abs=1e-6)
         for g, group in enumerate(groups):
             met = [[w for other, w in each if group[other]] for each in won]
             want = [np.mean(each) for each in met if each]
-            assert found["ochs"][point, g] == pytest.approx(np.mean(want) if want else 0.5, 1e-5)
+            assert result["ochs"][point, g] == pytest.approx(np.mean(want) if want else 0.5, 1e-5)
         bins = np.minimum((equity.astype(np.float32) * 10).astype(int), 9)
         share = np.cumsum(np.bincount(bins, minlength=10)) / len(boards) / 10
-        assert found["emd"][point] == pytest.approx(share, abs=1e-6)
-    assert np.array_equal(found["strength-ochs"][:, :1], found["ehs"])
-    assert np.array_equal(found["strength-ochs"][:, 1:], found["ochs"])
+        assert result["emd"][point] == pytest.approx(share, abs=1e-6)
+    assert np.array_equal(result["strength-ochs"][:, :1], result["ehs"])
+    assert np.array_equal(result["strength-ochs"][:, 1:], result["ochs"])
 
 
 @pytest.mark.parametrize("device", [None, "torch"])
@@ -139,18 +139,18 @@ def test_potential_is_the_earth_movers_distance_over_buckets_to_come(
     below, value = potential(turn, showdown, 8, device)
     labels = cluster(below, 8, mass=turn.mass, device=device).labels
     middle = np.bincount(labels, turn.mass * value) / np.bincount(labels, turn.mass)
-    found = []
+    result = []
     for board, hand, point in some(flop, 3):
         cards = np.array(runouts(board, hand, 4))
-        found.append((point, middle[labels[turn.of(cards)[:, hand]]]))
-        assert strength[point] == pytest.approx(found[-1][1].mean(), abs=1e-6)
+        result.append((point, middle[labels[turn.of(cards)[:, hand]]]))
+        assert strength[point] == pytest.approx(result[-1][1].mean(), abs=1e-6)
     assert len(np.unique(np.round(middle, 6))) > 4
-    for (one, mine), (two, other) in itertools.combinations(found, 2):
+    for (one, mine), (two, other) in itertools.combinations(result, 2):
         want = wasserstein_distance(mine, other)
         assert np.abs(rows[one] - rows[two]).sum() == pytest.approx(want, abs=1e-5)
 
 
 def test_potential_at_the_showdown_is_equity() -> None:
     river = points(SMALL, 5)
-    found = potential(river, 5, 10)[0]
-    assert found.tolist() == equity_distribution(river, 5, 10).tolist()
+    result = potential(river, 5, 10)[0]
+    assert result.tolist() == equity_distribution(river, 5, 10).tolist()

@@ -38,26 +38,26 @@ def test_every_board_finds_its_canonical_form() -> None:
 
 def test_scores_are_equities() -> None:
     boards = BoardIndex.of(SMALL, 5).boards[::40]
-    found = np.stack([Tables.of(SMALL, 5, None).one(board) for board in boards])
+    result = np.stack([Tables.of(SMALL, 5, None).one(board) for board in boards])
     won, met = equities(boards, SMALL, np.ones((1, SMALL.num_hands)))
     free = met[..., 0] > 0
-    assert (found[free] == np.rint(2 * won[..., 0][free])).all()
-    assert (found[~free] == -1).all()
+    assert (result[free] == np.rint(2 * won[..., 0][free])).all()
+    assert (result[~free] == -1).all()
 
 
 def test_quantiles_are_those_of_all_boards_to_come(cards: CardBuckets) -> None:
     board = SMALL.parse("9c Jd Qc")
     maker = Tables.of(SMALL, 5, None)
-    found = maker.one(board)
+    result = maker.one(board)
     hand = SMALL.parse_hand("AcKd")
     left = set(range(SMALL.size)) - {*board, *SMALL.parse("AcKd")}
     bins = sorted(
         int(maker.one((*board, *more))[hand]) * 256 // (maker.most + 1)
         for more in itertools.combinations(sorted(left), 2)
     )
-    assert found[hand].tolist() == [bins[at] for at in places(SMALL, 3, 5)]
+    assert result[hand].tolist() == [bins[at] for at in places(SMALL, 3, 5)]
     centres = cards.centres[0] / QUARTERS
-    distance = ((found[hand] - centres) ** 2).sum(1)
+    distance = ((result[hand] - centres) ** 2).sum(1)
     assert cards.of(board)[hand] == distance.argmin()
     assert (cards.of(board) < 0).sum() == SMALL.num_hands - SMALL.compatible(board).sum()
 

@@ -68,8 +68,8 @@ def trainer() -> Trainer:
 @pytest.fixture(scope="module")
 def sigma(trainer: Trainer) -> NDArray[np.float32]:
     weights = np.random.default_rng(3).normal(size=trainer.engine.start[-1]).astype(np.float32)
-    found: NDArray[np.float32] = trainer.engine.strategy(weights)
-    return found
+    result: NDArray[np.float32] = trainer.engine.strategy(weights)
+    return result
 
 
 @pytest.mark.parametrize("p", [0, 1])
@@ -87,13 +87,13 @@ def test_sums_are_those_of_a_slow_oracle(
             if oracle.ranks[two] >= 0 and deck.disjoint[one, two]:
                 oracle.walk(start, p, (one, two), 1.0)
     ranks, buckets = trainer.look_up(board)
-    found = trainer.engine.deltas(p, sigma, ranks, buckets, 0)
-    expected = np.zeros(len(found))
+    result = trainer.engine.deltas(p, sigma, ranks, buckets, 0)
+    expected = np.zeros(len(result))
     expected[list(oracle.out)] = list(oracle.out.values())
     for s, rows in enumerate(trainer.tree.player_rows):
         trainer.engine.street(expected, s)[rows[p]] /= trainer.engine.opponents
     assert np.abs(expected).max() > 100
-    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=0.01)
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=0.01)
 
 
 def _averages(oracle: Oracle, start: Betting, p: int, hand: int) -> None:
@@ -140,18 +140,18 @@ def test_external_sampling_has_the_same_mean(trainer: Trainer, sigma: NDArray[np
     sampled = NumbaSweeps(trainer.tree, trainer.cards.counts, trainer.deck, pairs=10_000)
     places = trainer.look_up(trainer.draw(3))
     exact = trainer.engine.deltas(0, sigma, *places, 0)
-    found = sampled.deltas(0, sigma, *places, 0)
+    result = sampled.deltas(0, sigma, *places, 0)
     mine = np.concatenate(
         [sampled.part(exact, g).ravel() for g in trainer.tree.groups if g.player == 0]
     )
     drawn = np.concatenate(
-        [sampled.part(found, g).ravel() for g in trainer.tree.groups if g.player == 0]
+        [sampled.part(result, g).ravel() for g in trainer.tree.groups if g.player == 0]
     )
     assert np.linalg.norm(drawn - mine) < 0.1 * np.linalg.norm(mine)
     # The average is in proportion.
     shares = [(exact, g) for g in trainer.tree.groups if g.player == 1]
     whole = np.concatenate([sampled.part(table, g).ravel() for table, g in shares])
-    part = np.concatenate([sampled.part(found, g).ravel() for _, g in shares])
+    part = np.concatenate([sampled.part(result, g).ravel() for _, g in shares])
     assert np.corrcoef(whole, part)[0, 1] > 0.995
 
 

@@ -19,7 +19,7 @@ import pytest
 import subgame as sg
 from recipes import FLOP
 from subgame.blueprints.compare import head_to_head, learned_response
-from subgame.blueprints.recipe import BlueprintRecipe
+from subgame.blueprints.recipe import NAMED, BlueprintRecipe
 from subgame.blueprints.run import join_group, train
 from subgame.blueprints.stored import DEFAULT, UNITS, StoredBlueprint, rounded
 from subgame.blueprints.training import Trainer, memory
@@ -59,9 +59,9 @@ def flop_tree() -> RangeTree:
 
 def known(tree: RangeTree, blueprint: StoredBlueprint) -> sg.Strategy:
     """A blueprint as a strategy over the whole tree."""
-    found = known_strategy(tree, BlueprintAgent(blueprint.game, blueprint).inner)
-    assert found is not None
-    return found
+    result = known_strategy(tree, BlueprintAgent(blueprint.game, blueprint).inner)
+    assert result is not None
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -80,10 +80,10 @@ def test_without_loss_of_cards_exploitability_goes_to_zero(
     assert sg.exploitability(flop_tree, strategy).mean < 0.12 * FLOP.big_blind
     # What it wins from a blueprint that was not trained, on sampled boards and on all of them.
     before = StoredBlueprint.of(Trainer(FLOP))
-    found = head_to_head(flop_blueprint, before, 300, seed=1)
+    result = head_to_head(flop_blueprint, before, 300, seed=1)
     exact = value_between(flop_tree, strategy, uniform).mean * FLOP.game.unit[1]
     assert exact > 100
-    assert abs(found.mean - exact) < 1.5 * found.interval95
+    assert abs(result.mean - exact) < 1.5 * result.interval95
     assert head_to_head(before, before, 3).mean == pytest.approx(0, abs=1e-6)
 
 
@@ -92,8 +92,8 @@ def test_external_sampling_goes_the_same_way(
 ) -> None:
     trainer = Trainer(replace(FLOP, method="external"))
     trainer.advance(60)
-    found = known(flop_tree, StoredBlueprint.of(trainer))
-    assert sg.exploitability(flop_tree, found).mean < 0.4 * FLOP.big_blind
+    result = known(flop_tree, StoredBlueprint.of(trainer))
+    assert sg.exploitability(flop_tree, result).mean < 0.4 * FLOP.big_blind
 
 
 def test_one_seed_gives_the_same_bytes_and_a_checkpoint_goes_on(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_an_interrupted_run_loses_nothing(tmp_path: Path) -> None:
 def test_a_killed_run_loses_at_most_one_checkpoint_interval(tmp_path: Path) -> None:
     recipe = replace(HUNL, iterations=6)
     whole = train(recipe, tmp_path / "whole")
-    kept, out, told = (tmp_path / name for name in ("kept", "out", "told"))
+    kept, out, answer = (tmp_path / name for name in ("kept", "out", "told"))
 
     def killed() -> None:
         """Dies while the second checkpoint is being written."""
@@ -154,7 +154,7 @@ def test_a_killed_run_loses_at_most_one_checkpoint_interval(tmp_path: Path) -> N
 
         def tell(what: str, note: str, share: float | None) -> None:
             if "Training" in what:
-                told.write_text(str(round(6 * (share or 0))))
+                answer.write_text(str(round(6 * (share or 0))))
 
         pytest.MonkeyPatch().setattr(os, "replace", moved)
         train(recipe, out, checkpoint=kept, minutes=0, progress=tell)
@@ -165,7 +165,7 @@ def test_a_killed_run_loses_at_most_one_checkpoint_interval(tmp_path: Path) -> N
     assert child.exitcode == -signal.SIGKILL
     before = Trainer.load(kept, recipe)
     assert 0 < before.iterations < 6
-    assert before.iterations == int(told.read_text())  # all but the interval after it
+    assert before.iterations == int(answer.read_text())  # all but the interval after it
     assert not out.exists()
     rest = train(recipe, out, checkpoint=kept, resume=True)
     for a, b in zip(whole.probabilities, rest.probabilities, strict=True):
@@ -176,10 +176,10 @@ def test_who_learns_in_the_buckets_comes_near_the_best_response(flop_tree: Range
     trainer = Trainer(FLOP)
     before = StoredBlueprint.of(trainer)  # plays all actions alike, and every hand has a bucket
     exact = sg.exploitability(flop_tree, known(flop_tree, before)).mean * FLOP.game.unit[1]
-    found = learned_response(before, trainer, 40)
-    assert found.mean < exact + 1.5 * found.interval95
-    assert found.mean > 0.9 * exact
-    assert learned_response(before, trainer, 1).mean < found.mean
+    result = learned_response(before, trainer, 40)
+    assert result.mean < exact + 1.5 * result.interval95
+    assert result.mean > 0.9 * exact
+    assert learned_response(before, trainer, 1).mean < result.mean
 
 
 def test_memory_is_refused_before_it_is_used(trainer: Trainer) -> None:
@@ -237,13 +237,13 @@ def test_processes_of_torchrun_join_by_nccl_on_gpus(
 ) -> None:
     torch = pytest.importorskip("torch")
     assert join_group(device) == device  # not started by torchrun
-    told: list[str] = []
-    monkeypatch.setattr(torch.cuda, "set_device", told.append)
-    monkeypatch.setattr(torch.distributed, "init_process_group", told.append)
+    messages: list[str] = []
+    monkeypatch.setattr(torch.cuda, "set_device", messages.append)
+    monkeypatch.setattr(torch.distributed, "init_process_group", messages.append)
     monkeypatch.setenv("WORLD_SIZE", "4")
     monkeypatch.setenv("LOCAL_RANK", "3")
     assert join_group(device) == found
-    assert told == ([found] if device == "cuda" else []) + [backend]
+    assert messages == ([found] if device == "cuda" else []) + [backend]
 
 
 # Files and agents.
@@ -271,7 +271,7 @@ def test_a_file_holds_all_that_is_needed(
     state = HUNL.game.new_initial_state()
     for action in ("9cKd", "TcTd", "c", "c", "AdQd9d", "c", "r200"):
         state = state.child(action)
-    actions, found = read.range_strategy(state)
+    actions, result = read.range_strategy(state)
     exact = trainer.engine.strategy(trainer.average)
     d = trainer.tree.find(state.betting)
     assert d is not None
@@ -279,10 +279,10 @@ def test_a_file_holds_all_that_is_needed(
     rows = trainer.engine.street(exact, 1)[trainer.tree.row[d] :][: len(actions)]
     free = np.flatnonzero(HUNL.game.deck.compatible(state.board))
     bucket = trainer.cards.of(state.board)[free]
-    assert np.abs(found[free] - rows[:, bucket].T).max() < HUNL.prune + 1 / UNITS
-    assert np.allclose(found.sum(1), 1)
+    assert np.abs(result[free] - rows[:, bucket].T).max() < HUNL.prune + 1 / UNITS
+    assert np.allclose(result.sum(1), 1)
     hand = int(free[5])
-    assert read.hand_strategy(state, hand) == (actions, found[hand].tolist())
+    assert read.hand_strategy(state, hand) == (actions, result[hand].tolist())
     with pytest.raises(SubgameError, match="does not know the betting 'r250'"):
         read.decision(HUNL.game.start().play("r250"))
 
@@ -310,10 +310,22 @@ def test_the_default_card_says_what_the_result_files_say() -> None:
     (by_lbr,) = [each for name, each in card.items() if name.startswith("local best response")]
     contests = json.loads((ROOT / by_lbr.pop("result")).read_text())["data"]["contests"]
     assert len(by_lbr) == 2
-    for version, told in by_lbr.items():
-        found = contests[f"blueprint against LBR, {version}"]
-        assert (told["mean"], told["deals"]) == (-round(found["mean"]), found["deals"])
-        assert told["interval95"] == round(found["interval95"])
+    for version, answer in by_lbr.items():
+        result = contests[f"blueprint against LBR, {version}"]
+        assert (answer["mean"], answer["deals"]) == (-round(result["mean"]), result["deals"])
+        assert answer["interval95"] == round(result["interval95"])
+
+
+def test_recipes_of_the_package() -> None:
+    """Each has the name by which the command knows it; a larger one has more of everything."""
+    recipes = {name: BlueprintRecipe.load(path) for name, path in NAMED.items()}
+    assert all(recipe.name == name for name, recipe in recipes.items())
+    small, large = (recipes[name] for name in ("hunl-default", "hunl-large"))
+    assert small.game.rules == large.game.rules
+    for few, many in zip(small.buckets[1:], large.buckets[1:], strict=True):
+        assert few is not None
+        assert many is not None
+        assert many > few
 
 
 def test_the_default_blueprint_comes_with_the_package() -> None:
@@ -322,16 +334,16 @@ def test_the_default_blueprint_comes_with_the_package() -> None:
     assert default.recipe == BlueprintRecipe.load(DEFAULT.with_suffix(".toml"))
     assert default.cards.counts == tuple(default.card["buckets"])
     start = default.game.new_initial_state()
-    actions, found = default.range_strategy(start)
+    actions, result = default.range_strategy(start)
     assert actions == ("f", "c", "r200", "r300")
     deck = default.game.deck
-    assert found[deck.parse_hand("7s2h"), 0] > 0.9
-    assert found[deck.parse_hand("AsAh"), 2:].sum() > 0.9
+    assert result[deck.parse_hand("7s2h"), 0] > 0.9
+    assert result[deck.parse_hand("AsAh"), 2:].sum() > 0.9
     flop = start.child("7s2h").child("AsAh").child("c").child("c").child("KsQd4c")
     bet = HoldemState(default.game, flop.hands, flop.board, flop.betting.play("c r100"))
-    actions, found = default.range_strategy(bet)
+    actions, result = default.range_strategy(bet)
     assert actions[:2] == ("f", "c")
-    assert found[deck.parse_hand("KhKc"), 0] < 0.05  # three kings do not fold
+    assert result[deck.parse_hand("KhKc"), 0] < 0.05  # three kings do not fold
     assert BlueprintAgent(hunl()).blueprint.recipe.name == "hunl-default"
 
 

@@ -42,20 +42,22 @@ def test_a_short_solve_keeps_the_blueprint(
     old, out = folder / f"{name}.safetensors", tmp_path / "new.safetensors"
 
     def refine(*more: str) -> Answer:
-        given = ("leduc", str(old)) if name == "leduc" else (str(old),)
-        return cli("refine", *given, *options, "--technique", technique, "--out", str(out), *more)
+        arguments = ("leduc", str(old)) if name == "leduc" else (str(old),)
+        return cli(
+            "refine", *arguments, *options, "--technique", technique, "--out", str(out), *more
+        )
 
     answer = refine()
     assert answer.code == 0, answer.err
     assert "The blueprint is kept in" in answer.out
     assert "more iterations" in answer.out
-    found = refine("--json").json()
-    assert found["kept"]
-    assert found["exploitability_after"] <= found["exploitability_before"] * (1 + 1e-6)
+    result = refine("--json").json()
+    assert result["kept"]
+    assert result["exploitability_after"] <= result["exploitability_before"] * (1 + 1e-6)
     tree = load(old).tree if name == "turn" else sg.compile(sg.games.load("leduc"))
     saved = sg.Strategy.load(out, tree)
-    assert sg.exploitability(tree, saved).mean == found["exploitability_after"]
-    if len(found["kept"]) == 2 and name == "turn":
+    assert sg.exploitability(tree, saved).mean == result["exploitability_after"]
+    if len(result["kept"]) == 2 and name == "turn":
         before = sg.Strategy.load(old, tree)
         assert all(np.array_equal(saved.probs[p], before.probs[p]) for p in (0, 1))
     worse = json.loads(refine("--allow-worse", "--json").out)

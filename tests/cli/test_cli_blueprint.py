@@ -52,9 +52,9 @@ def test_a_table_for_the_agent_is_made(
 ) -> None:
     monkeypatch.setattr(preflop_responses, "BATCHES", 1)
     words = ["--iterations", "2", "--preflop", "2", "--responses", "1"]
-    found = cli("blueprint", "tiny.toml", *words)
-    assert found.code == 0
-    assert "values before the flop are saved as tiny.preflop.safetensors" in found.out
+    answer = cli("blueprint", "tiny.toml", *words)
+    assert answer.code == 0
+    assert "values before the flop are saved as tiny.preflop.safetensors" in answer.out
     table = PreflopValues.of(StoredBlueprint.load(tmp_path / "tiny.safetensors"))
     assert table.boards == table.choices == 2
 
@@ -74,9 +74,9 @@ def test_a_table_for_the_agent_is_made(
     ],
 )
 def test_what_is_refused(cli: Cli, words: list[str], message: str) -> None:
-    found = cli("blueprint", *words)
-    assert found.code == 2
-    assert message in found.err
+    answer = cli("blueprint", *words)
+    assert answer.code == 2
+    assert message in answer.err
 
 
 def test_a_network_is_trained_for_a_blueprint(cli: Cli, tmp_path: Path) -> None:
@@ -84,8 +84,8 @@ def test_a_network_is_trained_for_a_blueprint(cli: Cli, tmp_path: Path) -> None:
     game, file = "hunl(stack=400, bets=all: a, ranks=9TJQKA, suits=cd)", "tiny.safetensors"
     assert cli("blueprint", "tiny.toml", "--iterations", "1").code == 0
     small = ("--rollouts", "2", "--epochs", "1", "--layers", "4")
-    found = cli("train", game, file, *small, "--holdout", "0.5", "--json").json()
-    assert (found["blueprint"], found["boards"], len(found["held out: error"])) == ("tiny", 2, 4)
+    result = cli("train", game, file, *small, "--holdout", "0.5", "--json").json()
+    assert (result["blueprint"], result["boards"], len(result["held out: error"])) == ("tiny", 2, 4)
     assert (tmp_path / "tiny.flop-network.safetensors").is_file()
     shown = cli("train", game, file, *small, "--out", "other.safetensors")
     assert "more raises" in shown.out
@@ -104,6 +104,6 @@ def test_a_network_is_trained_for_a_blueprint(cli: Cli, tmp_path: Path) -> None:
     ],
 )
 def test_what_a_network_is_not_trained_for(cli: Cli, words: list[str], message: str) -> None:
-    found = cli("train", *words)
-    assert found.code == 2
-    assert message in found.err
+    answer = cli("train", *words)
+    assert answer.code == 2
+    assert message in answer.err

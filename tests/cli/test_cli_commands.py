@@ -147,12 +147,12 @@ def test_games_table(cli: Cli) -> None:
 @pytest.mark.parametrize("schedule", ["cfr", "cfr+", "dcfr(alpha=2)", "pcfr+", "lp"])
 def test_solve_json(cli: Cli, schedule: str) -> None:
     answer = cli("solve", "kuhn", "--schedule", schedule, "--json")
-    found = answer.json()
+    result = answer.json()
     assert answer.code == 0
-    assert set(found) == SOLVE_KEYS
-    assert found["game"] == "kuhn"
-    assert found["value"] == pytest.approx(-1 / 18, abs=1e-3)
-    assert found["exploitability"] == pytest.approx(sum(found["exploitability_per_seat"]) / 2)
+    assert set(result) == SOLVE_KEYS
+    assert result["game"] == "kuhn"
+    assert result["value"] == pytest.approx(-1 / 18, abs=1e-3)
+    assert result["exploitability"] == pytest.approx(sum(result["exploitability_per_seat"]) / 2)
 
 
 def test_solve_stops_at_what_comes_first(cli: Cli) -> None:
@@ -179,26 +179,26 @@ def test_solve_shows_names_that_look_like_markup(cli: Cli) -> None:
 def test_solve_reads_gambit_files(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "kuhn.efg"
     gambit.save(sg.games.load("kuhn"), file)
-    found = cli("solve", str(file), "--schedule", "lp", "--json").json()
-    assert found["value"] == pytest.approx(-1 / 18)
-    assert found["game"] == str(file)
+    result = cli("solve", str(file), "--schedule", "lp", "--json").json()
+    assert result["value"] == pytest.approx(-1 / 18)
+    assert result["game"] == str(file)
 
 
 def test_solve_reads_openspiel_games(cli: Cli) -> None:
     pytest.importorskip("pyspiel")
-    found = cli("solve", "openspiel:kuhn_poker", "--schedule", "lp", "--json").json()
-    assert found["value"] == pytest.approx(-1 / 18)
+    result = cli("solve", "openspiel:kuhn_poker", "--schedule", "lp", "--json").json()
+    assert result["value"] == pytest.approx(-1 / 18)
 
 
 def test_out_and_plot_are_written(cli: Cli, tmp_path: Path) -> None:
     out, plot = tmp_path / "kuhn.safetensors", tmp_path / "kuhn.png"
     answer = cli("solve", "kuhn", "--out", str(out), "--plot", str(plot), "--json")
-    found = answer.json()
-    assert set(found) == SOLVE_KEYS | {"out"}
-    assert found["out"] == str(out)
+    result = answer.json()
+    assert set(result) == SOLVE_KEYS | {"out"}
+    assert result["out"] == str(out)
     assert plot.read_bytes().startswith(b"\x89PNG")
     evaluated = cli("exploit", "kuhn", str(out), "--json").json()
-    assert evaluated["exploitability"] == pytest.approx(found["exploitability"], abs=1e-15)
+    assert evaluated["exploitability"] == pytest.approx(result["exploitability"], abs=1e-15)
 
 
 def test_a_checkpoint_is_continued_bit_for_bit(cli: Cli, tmp_path: Path) -> None:
@@ -221,10 +221,10 @@ def test_numbers_that_json_lacks_become_null(cli: Cli, monkeypatch: pytest.Monke
 
 # exploit -------------------------------------------------------------------------------------
 def test_exploit_uniform(cli: Cli) -> None:
-    found = cli("exploit", "kuhn", "uniform", "--json").json()
-    assert set(found) == {"game", "exploitability", "exploitability_per_seat", "value"}
-    assert found["exploitability"] == pytest.approx(0.4583333333)
-    assert found["value"] == pytest.approx(0.125)
+    result = cli("exploit", "kuhn", "uniform", "--json").json()
+    assert set(result) == {"game", "exploitability", "exploitability_per_seat", "value"}
+    assert result["exploitability"] == pytest.approx(0.4583333333)
+    assert result["value"] == pytest.approx(0.125)
 
 
 def test_exploit_random_depends_on_the_seed(cli: Cli) -> None:
@@ -237,15 +237,15 @@ def test_exploit_random_depends_on_the_seed(cli: Cli) -> None:
 def test_exploit_json_file_with_infosets_left_out(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "s.json"
     file.write_text(json.dumps({"K": {"b": 1}, "Kpb": {"p": 0, "b": 1.0}}))
-    found = cli("exploit", "kuhn", str(file), "--json").json()
+    result = cli("exploit", "kuhn", str(file), "--json").json()
     tree = sg.compile(sg.games.load("kuhn"))
     same = sg.Strategy.from_table(tree, {"K": {"b": 1.0}, "Kpb": {"b": 1.0}})
-    assert found["exploitability"] == pytest.approx(sg.exploitability(tree, same).mean)
+    assert result["exploitability"] == pytest.approx(sg.exploitability(tree, same).mean)
 
 
 def test_exploit_blueprint(cli: Cli) -> None:
-    found = cli("exploit", "coin-toss", "--blueprint", "paper", "--json").json()
-    assert found["exploitability_per_seat"] == pytest.approx([0.1875, 0.5])
+    result = cli("exploit", "coin-toss", "--blueprint", "paper", "--json").json()
+    assert result["exploitability_per_seat"] == pytest.approx([0.1875, 0.5])
 
 
 def test_exploit_shows_where_to_gain(cli: Cli) -> None:
@@ -263,24 +263,24 @@ def few_techniques(meter: Meter) -> demo.Section:
 
 
 def test_demo(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = cli("demo", "--json").json()
-    (spot,) = found["sections"]["river"]
+    result = cli("demo", "--json").json()
+    (spot,) = result["sections"]["river"]
     assert sum(spot["ev"]) == pytest.approx(100)
     assert spot["exploitability"] <= 0.1
-    rows = {line["technique"]: line for line in found["sections"]["safely"]}
+    rows = {line["technique"]: line for line in result["sections"]["safely"]}
     assert rows["unsafe"]["exploitability_after"] > rows["unsafe"]["exploitability_before"]
     for name in ("resolve", "maxmargin"):
         assert rows[name]["exploitability_after"] < rows[name]["exploitability_before"]
     exact = {
         row["game"]: row["value"]
-        for row in found["sections"]["schedules"]
+        for row in result["sections"]["schedules"]
         if row["schedule"] == "lp"
     }
     assert exact == {"kuhn": pytest.approx(-1 / 18), "leduc": pytest.approx(-0.0856064, abs=1e-6)}
-    for row in found["sections"]["schedules"]:
+    for row in result["sections"]["schedules"]:
         off = row["value"] - exact[row["game"]]
         assert abs(off) <= 2 * row["exploitability"] + 1e-9
-    rows = {line["technique"]: line for line in found["sections"]["techniques"]}
+    rows = {line["technique"]: line for line in result["sections"]["techniques"]}
     assert len(rows) == 9
     for name in ("resolve", "maxmargin", "reach-resolve", "reach-maxmargin"):
         assert rows[name]["margin"] > -1e-3

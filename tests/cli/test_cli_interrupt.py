@@ -42,16 +42,16 @@ def test_ctrl_c_gives_the_result_and_a_checkpoint(
             break
     out, err = process.communicate(timeout=600)
     assert process.returncode == 130
-    found = json.loads(out)
-    assert found["stopped"] == "interrupted"
-    assert found["iterations"] > 0
+    result = json.loads(out)
+    assert result["stopped"] == "interrupted"
+    assert result["iterations"] > 0
     assert "Traceback" not in err
 
-    more = str(found["iterations"] + 100)
+    more = str(result["iterations"] + 100)
     resume = ("solve", "leduc", "--iterations", more, "--resume", file, "--json")
     after = runner(capsys, monkeypatch)(*resume).json()
-    assert after["iterations"] == found["iterations"] + 100
-    assert after["seconds"] > found["seconds"]
+    assert after["iterations"] == result["iterations"] + 100
+    assert after["seconds"] > result["seconds"]
 
 
 def test_ctrl_c_before_there_is_a_result(
@@ -97,9 +97,9 @@ def test_an_interrupted_refinement_shows_what_it_has(
     refine = sg.refine
 
     def interrupted(*args: Any, **options: Any) -> Refinement:
-        found = refine(*args, **options)
+        refined = refine(*args, **options)
         return replace(
-            found, parts=tuple(replace(part, stopped="interrupted") for part in found.parts)
+            refined, parts=tuple(replace(part, stopped="interrupted") for part in refined.parts)
         )
 
     monkeypatch.setattr(sg, "refine", interrupted)

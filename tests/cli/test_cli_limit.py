@@ -75,7 +75,7 @@ def test_one_value_is_not_enough_and_several_are(cli: Cli) -> None:
 def test_both_seats_are_the_librarys(cli: Cli, folder: Path, tmp_path: Path) -> None:
     tree, blueprint = tree_of("leduc-ranks"), rough("leduc-ranks")
     out = tmp_path / "limited.safetensors"
-    found = cli(
+    result = cli(
         "limit",
         "leduc-ranks",
         str(folder / "leduc-ranks.safetensors"),
@@ -87,11 +87,11 @@ def test_both_seats_are_the_librarys(cli: Cli, folder: Path, tmp_path: Path) -> 
         str(out),
         "--json",
     ).json()
-    assert set(found) == LIMIT_KEYS | {"out"}
-    assert found["limit"] == ["cc", "crc", "crrc", "rc", "rrc"]
-    assert max(found["infosets_limited"]) < found["infosets"] / 2
+    assert set(result) == LIMIT_KEYS | {"out"}
+    assert result["limit"] == ["cc", "crc", "crrc", "rc", "rrc"]
+    assert max(result["infosets_limited"]) < result["infosets"] / 2
     saved = sg.Strategy.load(out, tree)
-    assert sg.exploitability(tree, saved).mean == pytest.approx(found["exploitability_after"])
+    assert sg.exploitability(tree, saved).mean == pytest.approx(result["exploitability_after"])
     for p in (0, 1):
         limited = sg.depth_limited(
             tree,
@@ -103,7 +103,7 @@ def test_both_seats_are_the_librarys(cli: Cli, folder: Path, tmp_path: Path) -> 
         )
         solved = sg.solve_limited(limited)
         value = sg.exploitability(tree, solved.strategy).per_seat[p]
-        assert found["exploitability_per_seat_after"][p] == pytest.approx(value, abs=1e-9)
+        assert result["exploitability_per_seat_after"][p] == pytest.approx(value, abs=1e-9)
 
 
 def test_rollouts_and_cfr(cli: Cli, folder: Path) -> None:
@@ -208,8 +208,8 @@ def test_train_tells_people(cli: Cli, tmp_path: Path) -> None:
     refused = cli("limit", "kuhn", "uniform", "--leaves", str(out), "--player", "1")
     assert (refused.code, refused.out) == (2, "")
     assert "was only trained for player 0; train one with --player 1" in refused.err
-    found = cli("limit", "kuhn", "uniform", "--leaves", str(out), "--json")
-    assert found.json()["players"] == [0]
+    result = cli("limit", "kuhn", "uniform", "--leaves", str(out), "--json")
+    assert result.json()["players"] == [0]
 
 
 def test_a_network_is_for_its_own_game_limit_and_blueprint(

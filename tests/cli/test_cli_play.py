@@ -17,19 +17,19 @@ def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 def test_match_prints_what_its_contract_says(cli: Cli, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     words = ["--game", "leduc", "--hands", "200", "--seed", "3", "--duplicate", "--aivat"]
-    found = cli("match", "uniform", "call", *words, "--log", str(log), "--json").json()
+    result = cli("match", "uniform", "call", *words, "--log", str(log), "--json").json()
     keys = {"hands", "seconds", "unit", "mean", "interval95", "aivat_mean", "aivat_interval95"}
-    assert keys | {"log", "breakdown"} == set(found)
+    assert keys | {"log", "breakdown"} == set(result)
     for groups, hands in (("streets", 200), ("seats", 2)):
-        rows = found["breakdown"][groups]
+        rows = result["breakdown"][groups]
         assert groups == "seats" or sum(row["hands"] for row in rows) == hands
-    shares = sum(row["share"] for row in found["breakdown"]["streets"])
-    assert shares == pytest.approx(found["mean"])
-    assert (found["hands"], found["unit"], found["log"]) == (200, "chips", str(log))
-    assert found["aivat_interval95"] < found["interval95"]
+    shares = sum(row["share"] for row in result["breakdown"]["streets"])
+    assert shares == pytest.approx(result["mean"])
+    assert (result["hands"], result["unit"], result["log"]) == (200, "chips", str(log))
+    assert result["aivat_interval95"] < result["interval95"]
     assert len(log.read_text().splitlines()) == 201
     again = cli("match", "uniform", "call", *words, "--json").json()
-    assert (again["mean"], again["aivat_mean"]) == (found["mean"], found["aivat_mean"])
+    assert (again["mean"], again["aivat_mean"]) == (result["mean"], result["aivat_mean"])
     shown = cli("match", "uniform", "call", *words).out
     assert "by AIVAT" in shown
     assert "200 hands" in shown
@@ -39,27 +39,27 @@ def test_a_saved_strategy_plays_and_is_beaten(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "kuhn.safetensors"
     cli("solve", "kuhn", "--iterations", "1", "--out", str(file))
     words = ["--game", "kuhn", "--hands", "400", "--aivat", "--json"]
-    found = cli("match", "best-response", str(file), *words).json()
-    assert found["aivat_mean"] - found["aivat_interval95"] > 0
+    result = cli("match", "best-response", str(file), *words).json()
+    assert result["aivat_mean"] - result["aivat_interval95"] > 0
 
 
 def test_lbr_prints_what_its_contract_says(cli: Cli) -> None:
     words = ["--game", "nlfh", "--setting", "fcpa", "--hands", "10", "--json"]
-    found = cli("lbr", "fold", *words).json()
-    assert set(found) == {"hands", "mean", "interval95", "setting"}
-    assert (found["hands"], found["mean"], found["setting"]) == (10, 750, "fcpa")
-    assert found["interval95"] > 0
+    result = cli("lbr", "fold", *words).json()
+    assert set(result) == {"hands", "mean", "interval95", "setting"}
+    assert (result["hands"], result["mean"], result["setting"]) == (10, 750, "fcpa")
+    assert result["interval95"] > 0
 
 
 def test_search_agents_on_a_given_blueprint(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "leduc.safetensors"
     cli("solve", "leduc-ranks", "--iterations", "20", "--out", str(file))
     words = ["--game", "leduc-ranks", "--blueprint", str(file), "--iterations", "10", "--json"]
-    found = cli("match", "nested", "limited:resolve", *words, "--hands", "6", "--aivat").json()
-    assert found["breakdown"]["agents"] == ["nested", "limited:resolve"]
-    assert found["aivat_mean"] is not None
-    found = cli("lbr", "nested", *words, "--hands", "2").json()
-    assert found["hands"] == 2
+    result = cli("match", "nested", "limited:resolve", *words, "--hands", "6", "--aivat").json()
+    assert result["breakdown"]["agents"] == ["nested", "limited:resolve"]
+    assert result["aivat_mean"] is not None
+    result = cli("lbr", "nested", *words, "--hands", "2").json()
+    assert result["hands"] == 2
 
 
 def test_play(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,12 +81,12 @@ def test_play_the_whole_of_holdem_in_words(cli: Cli, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("subgame.play.hunl.agent.load_kernels", lambda deck: None)
     monkeypatch.setattr("sys.stdin", io.StringIO("explain\nraise to 150\nraise to 777\n"))
     shown = cli("play", "hunl", "--hands", "1", "--seed", "5").out
-    told = " ".join(shown.split())
-    assert "hold'em, blinds 50 and 100, 20,000 chips each, against limited" in told
+    answer = " ".join(shown.split())
+    assert "hold'em, blinds 50 and 100, 20,000 chips each, against limited" in answer
     assert "you are player 0, the big blind" in shown
     assert "the agent plays: " in shown
-    assert "check or call " in told
-    assert "all 1,326 hands alike" in told  # the range before the first action
+    assert "check or call " in answer
+    assert "all 1,326 hands alike" in answer  # the range before the first action
     assert "'raise to 150' is not legal here." in shown
     assert "You raise to 777." in shown
     assert "The agent had " in shown

@@ -19,15 +19,15 @@ def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 def test_dealer_and_histories(cli: Cli, tmp_path: Path) -> None:
     log, out = tmp_path / "match.jsonl", tmp_path / "match.log"
     words = ["--hands", "20", "--log", str(log)]
-    found = cli("dealer", "call", "raise", *words, "--json").json()
-    assert found["hands"] == 20
-    assert found["times"] == {}
-    won = round(found["mean"] * 2)  # 20 hands, 100 chips are 1,000 mbb
-    assert found["score"] == f"SCORE:{won}|{-won}:call|raise"
-    assert found["score"] in cli("dealer", "call", "raise", *words).out
-    told = cli("histories", str(log), "--out", str(out), "--check", "--json").json()
-    assert (told["hands"], told["checked"], told["agents"]) == (20, 20, ["call", "raise"])
-    assert out.read_text().splitlines()[-1] == found["score"]
+    result = cli("dealer", "call", "raise", *words, "--json").json()
+    assert result["hands"] == 20
+    assert result["times"] == {}
+    won = round(result["mean"] * 2)  # 20 hands, 100 chips are 1,000 mbb
+    assert result["score"] == f"SCORE:{won}|{-won}:call|raise"
+    assert result["score"] in cli("dealer", "call", "raise", *words).out
+    answer = cli("histories", str(log), "--out", str(out), "--check", "--json").json()
+    assert (answer["hands"], answer["checked"], answer["agents"]) == (20, 20, ["call", "raise"])
+    assert out.read_text().splitlines()[-1] == result["score"]
     assert "20 hands between call and raise" in cli("histories", str(out)).out
 
 
@@ -35,11 +35,11 @@ def test_slumbot(cli: Cli, tmp_path: Path) -> None:
     log = tmp_path / "slumbot.jsonl"
     with StandIn() as there:
         words = ["slumbot", "call", "--hands", "5", "--url", there.url, "--log", str(log)]
-        found = cli(*words, "--json").json()
+        result = cli(*words, "--json").json()
         assert "call against slumbot" in cli(*words).out
     assert there.hands == 5
-    assert (found["hands"], found["unit"], found["log"]) == (5, "mbb/h", str(log))
-    assert found["mean"] == sum(there.results) / 5 * 10
+    assert (result["hands"], result["unit"], result["log"]) == (5, "mbb/h", str(log))
+    assert result["mean"] == sum(there.results) / 5 * 10
 
 
 def test_any_legal_bet_may_be_typed(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,22 +48,22 @@ def rough(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_refine_json_of_the_paper(cli: Cli) -> None:
     answer = cli(*PAPER, "--technique", "maxmargin", "--json")
     assert answer.code == 0
-    found = answer.json()
-    assert set(found) == KEYS
-    assert found["technique"] == "maxmargin"
-    assert found["strategy"] == {
+    result = answer.json()
+    assert set(result) == KEYS
+    assert result["technique"] == "maxmargin"
+    assert result["strategy"] == {
         "Play": pytest.approx({"Heads": 5 / 8, "Tails": 3 / 8, "Forfeit": 0}, abs=1e-6)
     }
-    assert found["alternatives"] == pytest.approx({"Heads Play": 0, "Tails Play": 0.5}, abs=1e-9)
-    assert found["margins"] == pytest.approx({"Heads Play": 0.25, "Tails Play": 0.25}, abs=1e-6)
-    assert found["exploitability_after"] < found["exploitability_before"]
+    assert result["alternatives"] == pytest.approx({"Heads Play": 0, "Tails Play": 0.5}, abs=1e-9)
+    assert result["margins"] == pytest.approx({"Heads Play": 0.25, "Tails Play": 0.25}, abs=1e-6)
+    assert result["exploitability_after"] < result["exploitability_before"]
 
 
 @pytest.mark.parametrize("name", TECHNIQUES)
 def test_every_technique(cli: Cli, name: str) -> None:
-    found = cli(*PAPER, "--technique", name, "--iterations", "50", "--json").json()
-    assert set(found) == KEYS
-    assert found["technique"].removesuffix("-resolve") == name.removesuffix("-resolve")
+    result = cli(*PAPER, "--technique", name, "--iterations", "50", "--json").json()
+    assert set(result) == KEYS
+    assert result["technique"].removesuffix("-resolve") == name.removesuffix("-resolve")
 
 
 def test_refine_a_file_and_save(cli: Cli, rough: Path, tmp_path: Path) -> None:
@@ -84,15 +84,15 @@ def test_refine_a_file_and_save(cli: Cli, rough: Path, tmp_path: Path) -> None:
         str(plot),
         "--json",
     )
-    found = answer.json()
-    assert found["exploitability_after"] < 0.5 * found["exploitability_before"]
+    result = answer.json()
+    assert result["exploitability_after"] < 0.5 * result["exploitability_before"]
     assert plot.stat().st_size > 0
     evaluated = cli("exploit", "leduc", str(out), "--json").json()
-    assert evaluated["exploitability"] == pytest.approx(found["exploitability_after"], abs=1e-12)
+    assert evaluated["exploitability"] == pytest.approx(result["exploitability_after"], abs=1e-12)
 
 
 def test_refine_one_player_in_several_subgames(cli: Cli) -> None:
-    found = cli(
+    result = cli(
         "refine",
         "coin-toss-two",
         "--blueprint",
@@ -112,7 +112,7 @@ def test_refine_one_player_in_several_subgames(cli: Cli) -> None:
         "lp",
         "--json",
     ).json()
-    assert found["gifts"]["Play S1 | Heads Play S1"] == pytest.approx(0.5)
+    assert result["gifts"]["Play S1 | Heads Play S1"] == pytest.approx(0.5)
     split = cli(
         "refine",
         "coin-toss-two",
@@ -215,11 +215,11 @@ def test_reproduce_lists_its_keys(cli: Cli) -> None:
 
 def test_reproduce_coin_toss(cli: Cli, tmp_path: Path) -> None:
     answer = cli("reproduce", "coin-toss", "--json", "--out", str(tmp_path / "new"))
-    found = answer.json()
+    result = answer.json()
     assert answer.code == 0
-    assert found["data"]["largest_difference"] < 1e-9
+    assert result["data"]["largest_difference"] < 1e-9
     stored = json.loads((tmp_path / "new" / "coin-toss.json").read_text())
-    assert stored["rows"] == found["rows"]
+    assert stored["rows"] == result["rows"]
     assert (tmp_path / "new" / "coin-toss.png").exists()
     assert "coin-toss.svg" in answer.err
     said = cli("reproduce", "coin-toss", "--quick")

@@ -67,14 +67,14 @@ def commands(page: str) -> list[list[str]]:
     shown = [text for language, text in blocks(page) if not language]
     lines = "\n".join(shown).replace("\\\n", " ").splitlines()
     words = [shlex.split(line, comments=True) for line in lines if line.startswith("subgame ")]
-    return [each[1:] for each in words]
+    return [word[1:] for word in words]
 
 
 def write_recipes(page: str, folder: Path) -> None:
     """Write the TOML files that a page shows, by their names."""
     for kind, text in blocks(page):
-        if kind == "toml" and (found := re.search(r'^name = "(.*)"$', text, re.MULTILINE)):
-            (folder / f"{found[1]}.toml").write_text(text)
+        if kind == "toml" and (result := re.search(r'^name = "(.*)"$', text, re.MULTILINE)):
+            (folder / f"{result[1]}.toml").write_text(text)
 
 
 @pytest.fixture

@@ -48,39 +48,39 @@ def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 def test_json_has_every_number(cli: Cli) -> None:
     answer = cli(*SPOT, "--target", "0.1%", "--json")
     assert answer.code == 0, answer.err
-    found = answer.json()
-    assert found.keys() >= {*NUMBERS}
-    assert sum(found["ev"]) == pytest.approx(100, abs=1e-6)
-    assert found["equity"] == pytest.approx([0.5, 0.5])
-    assert 0 <= found["exploitability"] <= 0.1
-    assert found["exploitability_percent"] == pytest.approx(found["exploitability"])
-    gains = np.array(found["best_response_ev"]) - found["ev"]
-    assert gains.mean() == pytest.approx(found["exploitability"])
-    assert (found["nodes"], found["stopped"]) == (45, "target")
-    assert found["memory_bytes"] > 10_000
-    assert len(found["root"]) == len(found["ip"]) == 1081
-    assert found["actions"] == {
+    result = answer.json()
+    assert result.keys() >= {*NUMBERS}
+    assert sum(result["ev"]) == pytest.approx(100, abs=1e-6)
+    assert result["equity"] == pytest.approx([0.5, 0.5])
+    assert 0 <= result["exploitability"] <= 0.1
+    assert result["exploitability_percent"] == pytest.approx(result["exploitability"])
+    gains = np.array(result["best_response_ev"]) - result["ev"]
+    assert gains.mean() == pytest.approx(result["exploitability"])
+    assert (result["nodes"], result["stopped"]) == (45, "target")
+    assert result["memory_bytes"] > 10_000
+    assert len(result["root"]) == len(result["ip"]) == 1081
+    assert result["actions"] == {
         "c": "check",
         "r50": "bet 50",
         "r100": "bet 100",
         "r200": "all-in 200",
     }
-    for row in itertools.chain(found["root"].values(), found["ip"].values()):
-        assert list(row) == list(found["actions"])
+    for row in itertools.chain(result["root"].values(), result["ip"].values()):
+        assert list(row) == list(result["actions"])
         assert sum(row.values()) == pytest.approx(1)
-    assert sum(found["frequency"].values()) == pytest.approx(1)
-    assert found["hands"]["oop"]["QhQd"]["equity"] == pytest.approx(1, abs=0.02)
+    assert sum(result["frequency"].values()) == pytest.approx(1)
+    assert result["hands"]["oop"]["QhQd"]["equity"] == pytest.approx(1, abs=0.02)
 
 
 def test_json_agrees_with_the_library(cli: Cli) -> None:
-    found = cli(*SPOT, *RANGES, "--iterations", "40", "--threads", "1", "--json").json()
+    outcome = cli(*SPOT, *RANGES, "--iterations", "40", "--threads", "1", "--json").json()
     game = sg.holdem.endgame("QsJh2h8d3c", 100, 200, RANGES[1::2])
     result = sg.solve(sg.compile(game), "hs-dcfr", iterations=40, threads=1)
     solved = Endgame.of(result.strategy)
-    assert found["iterations"] == 40
-    assert found["ev"] == pytest.approx(list(solved.ev))
-    assert found["root"] == solved.decision().table()
-    assert found["hands"]["ip"] == solved.hands(1)
+    assert outcome["iterations"] == 40
+    assert outcome["ev"] == pytest.approx(list(solved.ev))
+    assert outcome["root"] == solved.decision().table()
+    assert outcome["hands"]["ip"] == solved.hands(1)
 
 
 def test_the_grids_and_figures_without_colours(cli: Cli) -> None:
@@ -124,14 +124,14 @@ def test_colours_on_a_terminal(
 
 
 def test_an_asymmetric_stack_and_a_line(cli: Cli) -> None:
-    found = cli(
+    result = cli(
         *SPOT[:-1], "300/150", *RANGES, "--bets", "a / raise none", "--line", "c r150", "--json"
     ).json()
-    assert found["stacks"] == [300, 150]
-    assert list(found["actions"]) == ["c", "r150"]
-    assert found["line"]["player"] == "oop"
-    assert found["line"]["actions"] == {"f": "fold", "c": "call 150"}
-    assert found["line"]["strategy"].keys() <= found["root"].keys()
+    assert result["stacks"] == [300, 150]
+    assert list(result["actions"]) == ["c", "r150"]
+    assert result["line"]["player"] == "oop"
+    assert result["line"]["actions"] == {"f": "fold", "c": "call 150"}
+    assert result["line"]["strategy"].keys() <= result["root"].keys()
 
 
 def test_no_bets_are_told(cli: Cli) -> None:
@@ -169,10 +169,10 @@ def test_a_saved_spot_is_shown_again(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.skipif(not DATA.exists(), reason="the endgames of Libratus are not here")
 def test_a_libratus_endgame(cli: Cli) -> None:
     file, bets = str(DATA / "subgame3.txt"), "1x a / cap 2"
-    found = cli("endgame", file, "--iterations", "20", "--bets", bets, "--json").json()
-    assert (found["board"], found["pot"], found["stacks"]) == ("4s8hTc9h2s", 500, [19750, 19750])
-    assert sum(found["ev"]) == pytest.approx(500)
-    assert found["exploitability_percent"] == pytest.approx(found["exploitability"] / 5)
+    result = cli("endgame", file, "--iterations", "20", "--bets", bets, "--json").json()
+    assert (result["board"], result["pot"], result["stacks"]) == ("4s8hTc9h2s", 500, [19750, 19750])
+    assert sum(result["ev"]) == pytest.approx(500)
+    assert result["exploitability_percent"] == pytest.approx(result["exploitability"] / 5)
 
 
 # Errors --------------------------------------------------------------------------------------

@@ -47,10 +47,10 @@ def test_a_line_leads_to_the_river(cli: Cli, spot: Path) -> None:
 def test_json_and_csv_have_the_tables_of_the_decision(cli: Cli, spot: Path) -> None:
     line = ("--line", "x b50 c / 3d x")
     want = Endgame.open(spot).decision(line[1])
-    found = cli("endgame", str(spot), *line, "--json").json()["decision"]
-    assert found["line"] == want.line == "c r50 c / 3d c"
-    assert found["ev"] == pytest.approx(want.ev)
-    assert len(found["hands"]) == len(want.hand_table())
+    result = cli("endgame", str(spot), *line, "--json").json()["decision"]
+    assert result["line"] == want.line == "c r50 c / 3d c"
+    assert result["ev"] == pytest.approx(want.ev)
+    assert len(result["hands"]) == len(want.hand_table())
     for table, method in (("hands", want.hand_table), ("classes", want.class_table)):
         text = cli("endgame", str(spot), *line, "--csv", table, "--hand", "QJ,99").out
         rows = list(csv.DictReader(io.StringIO(text)))

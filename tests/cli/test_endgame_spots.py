@@ -19,12 +19,12 @@ def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_rake(cli: Cli) -> None:
     rake = ("--rake", "5%", "--rake-cap", "4")
-    found = cli(*SPOT, *rake, *FEW, "--json").json()
-    assert found["zero_sum"] is False
-    assert 95 <= sum(found["ev"]) < 97
-    gains = [best - ev for best, ev in zip(found["best_response_ev"], found["ev"], strict=True)]
-    assert found["gains"] == pytest.approx(gains, abs=1e-6)
-    assert found["exploitability"] == pytest.approx(sum(gains) / 2, abs=1e-6)
+    result = cli(*SPOT, *rake, *FEW, "--json").json()
+    assert result["zero_sum"] is False
+    assert 95 <= sum(result["ev"]) < 97
+    gains = [best - ev for best, ev in zip(result["best_response_ev"], result["ev"], strict=True)]
+    assert result["gains"] == pytest.approx(gains, abs=1e-6)
+    assert result["exploitability"] == pytest.approx(sum(gains) / 2, abs=1e-6)
     shown = cli(*SPOT, *rake, *FEW).out
     assert "best-response gain" in shown
     assert "5 %, at most 4 chips" in shown
@@ -34,14 +34,28 @@ def test_rake(cli: Cli) -> None:
 def test_short_deck(cli: Cli, tmp_path: Path) -> None:
     spot = ("endgame", "--board", "QsJh9h8d6c", "--pot", "100", "--stack", "200", "--deck", "short")
     out = tmp_path / "spot.safetensors"
-    found = cli(*spot, *FEW, "--json", "--out", str(out)).json()
-    assert len(found["root"]) == 31 * 30 // 2
-    assert sum(found["ev"]) == pytest.approx(100, abs=1e-3)
+    result = cli(*spot, *FEW, "--json", "--out", str(out)).json()
+    assert len(result["root"]) == 31 * 30 // 2
+    assert sum(result["ev"]) == pytest.approx(100, abs=1e-3)
     again = cli("endgame", str(out), "--json", "--hand", "AKs").json()
-    assert again["root"] == found["root"]
+    assert again["root"] == result["root"]
     assert "36 cards, ranking short" in cli("endgame", str(out)).out
     assert "there is no rank '2'" in cli(*SPOT, "--deck", "short").err
     assert "short-trips" in cli(*SPOT, "--deck", "shor").err
+
+
+def test_folded_ranges(cli: Cli, tmp_path: Path) -> None:
+    file, out = tmp_path / "range.txt", tmp_path / "spot.safetensors"
+    file.write_text("random,77+:0,AT+:0")
+    folded = ("--folded", "KK+,AK:0.5", "--folded", f"@{file}", *FEW)
+    found = cli(*SPOT, *folded, "--json", "--out", str(out), "--save", "strategy").json()
+    assert sum(found["ev"]) == pytest.approx(100, abs=1e-3)
+    assert found["ev"] != pytest.approx(cli(*SPOT, *FEW, "--json").json()["ev"], abs=0.1)
+    again = cli("endgame", str(out), "--json").json()
+    assert (again["root"], again["ev"]) == (found["root"], found["ev"])
+    assert "2 ranges (bunching)" in cli("endgame", str(out)).out
+    assert "--folded: In the range 'AXs'" in cli(*SPOT, "--folded", "AXs").err
+    assert "without prediction" in cli(*SPOT, *folded, "--schedule", "pcfr+").err
 
 
 def test_fractions_dead_cards_and_lines(cli: Cli) -> None:
@@ -49,12 +63,12 @@ def test_fractions_dead_cards_and_lines(cli: Cli) -> None:
     lines = ("--add-line", "c r1.3 r5", "--remove-line", "r3.3")
     answer = cli(*spot, "--bets", "50% a", *lines, *FEW, "--json")
     assert answer.code == 0, answer.err
-    found = answer.json()
-    assert (found["pot"], found["stacks"]) == (6.5, [20, 15.5])
-    assert sorted(found["root"]) == ["AdAc", "AhAc", "AhAd", "KhKc", "KsKc", "KsKh"]
-    assert list(found["actions"]) == ["c", "r15.5"]
-    assert list(found["ip_actions"]) == ["c", "r1.3", "r3.3", "r15.5"]
-    assert found["ip_actions"]["r1.3"] == "bet 1.3"
+    result = answer.json()
+    assert (result["pot"], result["stacks"]) == (6.5, [20, 15.5])
+    assert sorted(result["root"]) == ["AdAc", "AhAc", "AhAd", "KhKc", "KsKc", "KsKh"]
+    assert list(result["actions"]) == ["c", "r15.5"]
+    assert list(result["ip_actions"]) == ["c", "r1.3", "r3.3", "r15.5"]
+    assert result["ip_actions"]["r1.3"] == "bet 1.3"
 
 
 def test_locks(cli: Cli, tmp_path: Path) -> None:
@@ -63,13 +77,13 @@ def test_locks(cli: Cli, tmp_path: Path) -> None:
     out = tmp_path / "spot.safetensors"
     bets = ("--bets", "1x")
     locks = ("--lock", "start: AA = bet 100%; KQ = check 100%", "--lock", f"@{file}")
-    found = cli(*SPOT, *bets, *locks, *FEW, "--json", "--line", "r100", "--out", str(out)).json()
-    assert found["root"]["AsAh"] == {"c": 0, "r100": 1}
-    assert found["line"]["strategy"]["QhQd"] == {"f": 0.25, "c": 0.75, "r200": 0}
+    result = cli(*SPOT, *bets, *locks, *FEW, "--json", "--line", "r100", "--out", str(out)).json()
+    assert result["root"]["AsAh"] == {"c": 0, "r100": 1}
+    assert result["line"]["strategy"]["QhQd"] == {"f": 0.25, "c": 0.75, "r200": 0}
     again = cli("endgame", str(out), "--json").json()
-    assert again["root"] == found["root"]
+    assert again["root"] == result["root"]
     free = cli(*SPOT, *bets, *FEW, "--json").json()
-    assert free["root"]["KsQd"] != found["root"]["KsQd"]
+    assert free["root"]["KsQd"] != result["root"]["KsQd"]
     assert "storage float32" in cli(*SPOT, *locks, "--storage", "int16").err
 
 
@@ -81,8 +95,8 @@ def test_a_file_of_another_program(cli: Cli, tmp_path: Path) -> None:
     )
     answer = cli("endgame", "--import", str(file), *FEW, "--json")
     assert answer.code == 0, answer.err
-    found = answer.json()
-    assert (found["pot"], list(found["actions"])) == (60, ["c", "r30"])
+    result = answer.json()
+    assert (result["pot"], list(result["actions"])) == (60, ["c", "r30"])
     assert "The command set_raise_limit was left out." in answer.err
     changed = cli("endgame", "--import", str(file), "--pot", "100", *FEW, "--json").json()
     assert list(changed["actions"]) == ["c", "r50"]

@@ -46,11 +46,11 @@ def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(tempfile, "tempdir", str(elsewhere))
 
     def failing(write: Callable[..., Any], at: int, error: Exception) -> Callable[..., Any]:
-        def wrapped(*given: Any, **options: Any) -> Any:
-            if folder in Path(given[at]).parents:
-                Path(given[at]).write_bytes(b"half of it")
+        def wrapped(*arguments: Any, **options: Any) -> Any:
+            if folder in Path(arguments[at]).parents:
+                Path(arguments[at]).write_bytes(b"half of it")
                 raise error
-            return write(*given, **options)
+            return write(*arguments, **options)
 
         return wrapped
 
@@ -67,8 +67,8 @@ def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def rescued(name: str) -> Path:
     """The file that was written instead."""
-    (found,) = Path(tempfile.gettempdir()).glob(f"subgame-*/{name}")
-    return found
+    (result,) = Path(tempfile.gettempdir()).glob(f"subgame-*/{name}")
+    return result
 
 
 SPOT = ("--board", "QsJh2h8d3c", "--pot", "10", "--stack", "5", "--oop", "AA,KK,76s", "--ip", "QQ")
@@ -146,8 +146,8 @@ def test_a_match_goes_on_without_its_log(tmp_path: Path, monkeypatch: pytest.Mon
     with monkeypatch.context() as disk:
         disk.setattr(Path, "open", lambda self, mode, **how: FullFile(self, mode.replace("b", "")))
         with pytest.warns(NotSavedWarning, match=f"{ENOSPC}. The match goes on"):
-            found = match("kuhn", ["uniform", "call"], hands=20, seed=1, log=path)
-    assert found.result == whole.result
+            result = match("kuhn", ["uniform", "call"], hands=20, seed=1, log=path)
+    assert result.result == whole.result
     lines = path.read_text().splitlines(keepends=True)
     assert 1 < len(lines) < 20
     assert lines[-1].endswith("}\n")
@@ -164,8 +164,8 @@ def test_a_report_goes_on_without_its_log(tmp_path: Path, monkeypatch: pytest.Mo
     with monkeypatch.context() as disk:
         disk.setattr(Path, "open", lambda self, mode, **how: FullFile(self, mode.replace("b", "")))
         with pytest.warns(NotSavedWarning, match=f"{ENOSPC}. The report goes on"):
-            found = report.flop_report([Flop("AhKd2c", 1)], game, log=tmp_path / "a")
-    assert found == [row | {"weight": 1}]
+            result = report.flop_report([Flop("AhKd2c", 1)], game, log=tmp_path / "a")
+    assert result == [row | {"weight": 1}]
     assert report.logged(tmp_path / "a") == []  # the head alone
 
 
@@ -175,8 +175,8 @@ def test_a_run_goes_on_without_checkpoints(full: Path, monkeypatch: pytest.Monke
     tree = sg.compile(sg.games.load("kuhn"))
     checkpoint = full / "run.ckpt"
     with pytest.warns(NotSavedWarning, match=ENOSPC) as said:
-        found = sg.solve(tree, iterations=40, checkpoint=checkpoint)
-    assert found.iterations == 40
+        solved = sg.solve(tree, iterations=40, checkpoint=checkpoint)
+    assert solved.iterations == 40
     assert any("The run continues." in str(each.message) for each in said)
     assert f"It was saved as {rescued('run.ckpt')} instead." in str(said[-1].message)
     assert not list(full.iterdir())
@@ -196,11 +196,11 @@ def test_the_command_goes_on_without_checkpoints(full: Path) -> None:
         f"line = ['solve', 'kuhn', '--iterations', '9', '--checkpoint', {str(full / 'a')!r}]\n"
         "sys.exit(main(line))\n"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert found.returncode == 0, found.stderr
-    assert "exploitability" in found.stdout
-    assert found.stderr.splitlines()[-1] == f"{full / 'a'} cannot be written: {ENOSPC}."
-    assert "Warning" not in found.stderr
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert "exploitability" in result.stdout
+    assert result.stderr.splitlines()[-1] == f"{full / 'a'} cannot be written: {ENOSPC}."
+    assert "Warning" not in result.stderr
 
 
 def test_nowhere_to_write(full: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,10 +232,10 @@ def test_three_processes_write_one_file(tmp_path: Path) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, path, str(k)]) for k in range(3)]
     while any(writer.poll() is None for writer in writers):
         if path.exists():
-            found = safetensors.numpy.load_file(path)["a"]
-            assert len(found) == 20_000
-            assert (found == found[0]).all()
-            seen.add(int(found[0]))
+            result = safetensors.numpy.load_file(path)["a"]
+            assert len(result) == 20_000
+            assert (result == result[0]).all()
+            seen.add(int(result[0]))
     assert [writer.returncode for writer in writers] == [0, 0, 0]
     assert len(seen) > 1
     assert [file.name for file in tmp_path.iterdir()] == ["a.safetensors"]

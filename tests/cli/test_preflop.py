@@ -27,9 +27,9 @@ def found() -> PreflopSolution:
 
 def test_push_or_fold_is_one_of_its_trees() -> None:
     chart = push_fold(10)
-    found = solve_preflop(10, "a / cap 1; remove c", target=1e-4)
-    assert found.value == pytest.approx(chart.value, abs=5e-4)
-    push, call = found.decision().chart(), found.decision("all-in").chart()
+    result = solve_preflop(10, "a / cap 1; remove c", target=1e-4)
+    assert result.value == pytest.approx(chart.value, abs=5e-4)
+    push, call = result.decision().chart(), result.decision("all-in").chart()
     for name in NAMES:
         if abs(chart.push_ev[name]) > 0.02:
             assert push[name]["all-in 10"] == pytest.approx(chart.push[name], abs=0.02), name
@@ -42,10 +42,10 @@ def test_the_value_is_that_of_all_pairs_of_hands(found: PreflopSolution) -> None
     table, value = preflop(), 0.0
     charts = {line: found.decision(line).probs for line in found.lines()}
     root, limped, opened = charts[""], charts["call 0.5"].T, charts["raise to 2.5"].T
-    jammed = charts["call 0.5, bet 2.5, all-in 20"].T
+    jammed = charts["call 0.5, raise to 2.5, all-in 20"].T
     for i in range(169):
         even = 2 * table.equity[i] - 1
-        behind, faced = charts["call 0.5, bet 2.5"][i], charts["raise to 2.5, all-in 20"][i]
+        behind, faced = charts["call 0.5, raise to 2.5"][i], charts["raise to 2.5, all-in 20"][i]
         against = jammed[0] * 2.5 + jammed[1] * 20 * even
         raised = behind[0] * -1 + behind[1] * 2.5 * even + behind[2] * against
         pay = root[i, 0] * -0.5 + root[i, 1] * (limped[0] * even + limped[1] * raised)
@@ -80,18 +80,26 @@ def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 
 
 def test_the_command_preflop(cli: Cli) -> None:
-    given = ("preflop", "--stack", "20", "--bets", "2.5r / raise a / cap 2", "--iterations", "100")
-    text = cli(*given, "--line", "raise to 2.5")
+    arguments = (
+        "preflop",
+        "--stack",
+        "20",
+        "--bets",
+        "2.5r / raise a / cap 2",
+        "--iterations",
+        "100",
+    )
+    text = cli(*arguments, "--line", "raise to 2.5")
     assert text.code == 0, text.err
     for words in ("Big blind after raise to 2.5, 20 big blinds", "AA  a", "The small blind wins"):
         assert words in text.out
-    answer = cli(*given, "--json").json()
+    answer = cli(*arguments, "--json").json()
     assert answer["player"] == "small blind"
     assert sum(answer["frequency"].values()) == pytest.approx(1)
-    assert cli(*given, "--csv").out.startswith("class,weight,chance,fold,call 0.5,raise to 2.5")
+    assert cli(*arguments, "--csv").out.startswith("class,weight,chance,fold,call 0.5,raise to 2.5")
     assert "--stack must be above 1 big blind" in cli("preflop", "--stack", "1").err
-    assert "which --flop gives" in cli(*given, "--device", "torch").err
-    assert "the flop comes" in cli(*given, "--line", "raise to 2.5, call").err
+    assert "which --flop gives" in cli(*arguments, "--device", "torch").err
+    assert "the flop comes" in cli(*arguments, "--line", "raise to 2.5, call").err
 
 
 def test_betting_on_the_flop(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,8 +47,8 @@ def test_the_counts_of_a_few_boards_are_those_of_every_pair() -> None:
     with_card = np.array([np.flatnonzero((DECK.hands == card).any(1)) for card in range(52)])
     score = np.zeros((169, 169), np.int64)
     won, met = np.zeros((2, 1, 169), np.int64)
-    given = (ranks, np.argsort(ranks, axis=1), np.array([3, 1]), np.zeros((2, 1), np.int64))
-    preflop_data._count(given, (class_of(DECK), DECK.hands, with_card), (score, won, met))
+    arguments = (ranks, np.argsort(ranks, axis=1), np.array([3, 1]), np.zeros((2, 1), np.int64))
+    preflop_data._count(arguments, (class_of(DECK), DECK.hands, with_card), (score, won, met))
     want = np.zeros((169, 169), np.int64)
     for board, times in enumerate((3, 1)):
         better = np.sign(ranks[board][:, None].astype(np.int64) - ranks[board][None, :]) + 1
@@ -74,11 +74,11 @@ def test_published_limits(seat: str, hand: str, limit: float) -> None:
 
 
 def test_nobody_gains_by_another_play() -> None:
-    found = push_fold(10)
-    assert found.exploitability <= 1e-5
-    assert found.push["72o"] == 0
-    assert found.push["AA"] == found.call["AA"] == 1
-    for often, gain in ((found.push, found.push_ev), (found.call, found.call_ev)):
+    result = push_fold(10)
+    assert result.exploitability <= 1e-5
+    assert result.push["72o"] == 0
+    assert result.push["AA"] == result.call["AA"] == 1
+    for often, gain in ((result.push, result.push_ev), (result.call, result.call_ev)):
         for name in often:
             if often[name] > 0.999:
                 assert gain[name] > -0.01, name
@@ -90,24 +90,24 @@ def test_nobody_gains_by_another_play() -> None:
         push_fold(5, small_blind=2)
 
 
-def best_responses(found: PushFold) -> tuple[float, float]:
+def best_responses(result: PushFold) -> tuple[float, float]:
     """What each player wins by the best answer, over all pairs of classes."""
-    table, stack = preflop(), found.stack
+    table, stack = preflop(), result.stack
     total = table.pairs.sum()
     push, call = np.zeros(169), np.zeros(169)
     for (a, one), (b, two) in itertools.product(enumerate(NAMES), enumerate(NAMES)):
         share, won = table.pairs[a, b] / total, stack * (2 * table.equity[a, b] - 1)
-        push[a] += share * (found.call[two] * won + (1 - found.call[two]) + 0.5)
-        call[b] += share * found.push[one] * (1 - won)
+        push[a] += share * (result.call[two] * won + (1 - result.call[two]) + 0.5)
+        call[b] += share * result.push[one] * (1 - won)
     first = np.maximum(push, 0).sum() - 0.5
-    pushed = sum(table.pairs[a].sum() / total * found.push[one] for a, one in enumerate(NAMES))
+    pushed = sum(table.pairs[a].sum() / total * result.push[one] for a, one in enumerate(NAMES))
     return first, np.maximum(call, 0).sum() - pushed + 0.5 * (1 - pushed)
 
 
 def test_exploitability_is_that_of_best_responses() -> None:
-    found = push_fold(4, target=1e-2)
-    assert sum(best_responses(found)) / 2 == pytest.approx(found.exploitability, abs=1e-9)
-    assert found.exploitability > 1e-6
+    result = push_fold(4, target=1e-2)
+    assert sum(best_responses(result)) / 2 == pytest.approx(result.exploitability, abs=1e-9)
+    assert result.exploitability > 1e-6
 
 
 @pytest.fixture

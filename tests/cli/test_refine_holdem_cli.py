@@ -41,32 +41,32 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", [*TECHNIQUES])
 def test_every_technique_says_what_the_library_does(cli: Cli, folder: Path, name: str) -> None:
     spot = str(folder / "river.safetensors")
-    found = cli("refine", spot, "--technique", name, "--iterations", "40", "--json").json()
+    result = cli("refine", spot, "--technique", name, "--iterations", "40", "--json").json()
     strategy = rough("river")
     same = sg.refine(strategy.tree, strategy, at="root", technique=name, iterations=40)
     expected = json.loads(json.dumps(same.as_dict()))
-    assert set(found) == KEYS
+    assert set(result) == KEYS
     for key in KEYS - {"seconds"}:
-        assert found[key] == expected[key]
-    assert len(found["margins"]) == sum(len(side.slots) for side in strategy.tree.players)
-    assert all(sum(row.values()) == pytest.approx(1) for row in found["strategy"].values())
+        assert result[key] == expected[key]
+    assert len(result["margins"]) == sum(len(side.slots) for side in strategy.tree.players)
+    assert all(sum(row.values()) == pytest.approx(1) for row in result["strategy"].values())
 
 
 def test_a_safe_technique_solved_well_is_safe(cli: Cli, folder: Path) -> None:
     spot = str(folder / "river.safetensors")
-    found = cli("refine", spot, "--technique", "maxmargin", "--gap", "0.001", "--json").json()
-    assert min(found["margins"].values()) > -2e-3
-    assert found["exploitability_after"] < 0.9 * found["exploitability_before"]
+    result = cli("refine", spot, "--technique", "maxmargin", "--gap", "0.001", "--json").json()
+    assert min(result["margins"].values()) > -2e-3
+    assert result["exploitability_after"] < 0.9 * result["exploitability_before"]
 
 
 @pytest.mark.parametrize("at", ["after the river", "Qs Jh Th Ks | c"])
 def test_parts_of_a_spot(cli: Cli, folder: Path, at: str) -> None:
     spot = str(folder / "turn.safetensors")
     options = ("--at", at, "--iterations", "30", "--technique", "resolve")
-    found = cli("refine", spot, *options, "--player", "0", "--threads", "1", "--json").json()
+    result = cli("refine", spot, *options, "--player", "0", "--threads", "1", "--json").json()
     strategy = rough("turn")
     same = sg.refine(strategy.tree, strategy, at=at, technique="resolve", player=0, iterations=30)
-    assert found["margins"] == pytest.approx(same.as_dict()["margins"])
+    assert result["margins"] == pytest.approx(same.as_dict()["margins"])
     answer = cli("refine", spot, *options)
     assert answer.code == 0, answer.err
     assert "Frequencies of actions" not in answer.out
@@ -75,7 +75,7 @@ def test_parts_of_a_spot(cli: Cli, folder: Path, at: str) -> None:
 
 def test_a_refined_spot_is_saved_with_its_game(cli: Cli, folder: Path, tmp_path: Path) -> None:
     out, plot = tmp_path / "better.safetensors", tmp_path / "margins.png"
-    found = cli(
+    answer = cli(
         "refine",
         str(folder / "river.safetensors"),
         "--technique",
@@ -89,14 +89,14 @@ def test_a_refined_spot_is_saved_with_its_game(cli: Cli, folder: Path, tmp_path:
         "--json",
     )
     again = load(out)
-    assert sg.exploitability(again.tree, again).mean == found.json()["exploitability_after"]
+    assert sg.exploitability(again.tree, again).mean == answer.json()["exploitability_after"]
     assert again.notes["refined"] == "unsafe at root"
     assert (again.notes["schedule"], again.notes["iterations"]) == ("dcfr", "30")
     shown = cli("endgame", str(out), "--json").json()
-    assert shown["exploitability"] == pytest.approx(found.json()["exploitability_after"])
+    assert shown["exploitability"] == pytest.approx(answer.json()["exploitability_after"])
     assert plot.stat().st_size > 0
     once_more = cli("refine", str(out), "--technique", "unsafe", "--iterations", "30", "--json")
-    assert once_more.json()["exploitability_before"] == found.json()["exploitability_after"]
+    assert once_more.json()["exploitability_before"] == answer.json()["exploitability_after"]
 
 
 def test_another_strategy_for_the_same_spot(cli: Cli, folder: Path) -> None:
@@ -115,9 +115,9 @@ def test_games_that_are_registered(cli: Cli, tmp_path: Path) -> None:
     game = "nlfh(stack=3, small_blind=1, big_blind=2, ranks=JQKA, suits=hs)"
     out = str(tmp_path / "nlfh.safetensors")
     assert cli("solve", game, "--schedule", "dcfr", "--iterations", "3", "--out", out).code == 0
-    found = cli("refine", game, out, "--technique", "maxmargin", "--iterations", "100", "--json")
-    assert found.json()["schedule"] == "dcfr"
-    assert found.json()["exploitability_after"] < found.json()["exploitability_before"]
+    answer = cli("refine", game, out, "--technique", "maxmargin", "--iterations", "100", "--json")
+    assert answer.json()["schedule"] == "dcfr"
+    assert answer.json()["exploitability_after"] < answer.json()["exploitability_before"]
     assert "pot" not in cli("refine", game, out, "--iterations", "3").out.partition("Margins")[0]
     evaluated = cli("exploit", game, out)
     assert evaluated.code == 0
@@ -145,8 +145,8 @@ def test_a_thousand_hands_are_told_in_a_few_lines(cli: Cli, tmp_path: Path) -> N
         "--technique reach-maxmargin",
     ):
         assert words in answer.out
-    found = cli("refine", str(spot), "--technique", "maxmargin", "--iterations", "100", "--json")
-    margins = np.array(list(found.json()["margins"].values()))
+    result = cli("refine", str(spot), "--technique", "maxmargin", "--iterations", "100", "--json")
+    margins = np.array(list(result.json()["margins"].values()))
     assert len(margins) == 2 * 1081
     for end in (margins.min(), margins.max()):
         assert f"{end:.6g}" in answer.out
@@ -160,9 +160,9 @@ def test_techniques_side_by_side(cli: Cli, folder: Path) -> None:
     rows = [line.split() for line in answer.out.splitlines() if line.startswith("  ")]
     first = [row[0] for row in rows if row]
     assert first[first.index("technique") :][:4] == ["technique", "before", "unsafe", "maxmargin"]
-    found = cli(*options, "unsafe,maxmargin", "--json").json()
-    assert [each["technique"] for each in found["techniques"]] == ["unsafe", "maxmargin"]
-    assert all(set(each) == KEYS for each in found["techniques"])
+    result = cli(*options, "unsafe,maxmargin", "--json").json()
+    assert [each["technique"] for each in result["techniques"]] == ["unsafe", "maxmargin"]
+    assert all(set(each) == KEYS for each in result["techniques"])
     every = cli(
         "refine",
         "coin-toss",
@@ -219,8 +219,8 @@ def test_techniques_side_by_side(cli: Cli, folder: Path) -> None:
 )
 def test_what_cannot_be_done_is_one_sentence(cli: Cli, folder: Path, line: str, words: str) -> None:
     name, *options = line.split()
-    given = [option.replace("~", " ") for option in options]
-    answer = cli("refine", str(folder / f"{name}.safetensors"), *given)
+    arguments = [option.replace("~", " ") for option in options]
+    answer = cli("refine", str(folder / f"{name}.safetensors"), *arguments)
     assert answer.code == 2
     assert answer.out == ""
     assert answer.err.count("\n") == 1

@@ -159,13 +159,13 @@ def test_a_run_is_evaluated_where_it_was_solved() -> None:
     run.advance(20)
     whole = Endgame.of(run.strategy())
     for streets in (1, None):
-        found = Endgame.of_run(run, streets, device="torch")
-        np.testing.assert_allclose(found.ev, whole.ev, rtol=1e-6)
-        np.testing.assert_allclose(found.equity, whole.equity, rtol=1e-6)
-        for some, every in zip(found.strategy.probs, whole.strategy.probs, strict=True):
+        result = Endgame.of_run(run, streets, device="torch")
+        np.testing.assert_allclose(result.ev, whole.ev, rtol=1e-6)
+        np.testing.assert_allclose(result.equity, whole.equity, rtol=1e-6)
+        for some, every in zip(result.strategy.probs, whole.strategy.probs, strict=True):
             np.testing.assert_allclose(some[some > 0], every[some > 0], atol=1e-6)
             assert ((some > 0).sum() < (every > 0).sum()) == (streets == 1)
-        mine, theirs = (each.decision("c").table()["QhQc"] for each in (found, whole))
+        mine, theirs = (each.decision("c").table()["QhQc"] for each in (result, whole))
         assert mine == pytest.approx(theirs, abs=1e-6)
 
 
@@ -195,7 +195,7 @@ def test_a_subset_has_the_textures_of_all_flops(size: str) -> None:
     chosen, every = flops(size), flops("all")
     assert len(set(places(chosen))) == len(chosen) == int(size)
     assert sum(flop.weight for flop in chosen) == pytest.approx(22100, abs=1)
-    told = subsets()["subsets"][size]["quality"]
+    answer = subsets()["subsets"][size]["quality"]
     for kind in ("suits", "pairs", "high", "straight"):
         shares: list[dict[str, float]] = [{}, {}]
         for share, some in zip(shares, (chosen, every), strict=True):
@@ -204,7 +204,7 @@ def test_a_subset_has_the_textures_of_all_flops(size: str) -> None:
                 share[value] = share.get(value, 0) + flop.weight / 221
         for value, want in shares[1].items():
             error = abs(shares[0].get(value, 0) - want)
-            assert error <= told["frequency of a texture, largest error in points"] + 0.01, value
+            assert error <= answer["frequency of a texture, largest error in points"] + 0.01, value
 
 
 @pytest.mark.slow
@@ -303,17 +303,17 @@ def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 
 def test_the_command_report(cli: Cli) -> None:
     Path("flops.txt").write_text("AhKd2c 4\n8h8d7h\n")
-    given = ("report", "--flops", "flops.txt", *SPOT, "--target", "10%", "--log", "log.jsonl")
-    answer = cli(*given, "--out", "r.csv", "--out", "r.html", "--out", "r.json")
+    arguments = ("report", "--flops", "flops.txt", *SPOT, "--target", "10%", "--log", "log.jsonl")
+    answer = cli(*arguments, "--out", "r.csv", "--out", "r.html", "--out", "r.json")
     assert answer.code == 0, answer.err
     assert "2 flops to 10 % of the pot: about" in answer.err
     assert "mean" in answer.out
     assert len(Path("r.csv").read_text().splitlines()) == 3
-    again = cli(*given, "--json").json()
+    again = cli(*arguments, "--json").json()
     assert again["rows"] == json.loads(Path("r.json").read_text())
-    told = cli(*given, "--quote")
-    assert told.out == ""
-    assert "2 flops, 2 of them done, to 10 %" in told.err
+    messages = cli(*arguments, "--quote")
+    assert messages.out == ""
+    assert "2 flops, 2 of them done, to 10 %" in messages.err
     Path("one.txt").write_text("AhKd2c\n")
     other = cli("report", "--flops", "one.txt", *SPOT, "--target", "20%", "--log", "log.jsonl")
     assert "log of another report" in other.err
@@ -353,8 +353,8 @@ def test_a_peer_is_run_on_the_same_machine() -> None:
     answer = '{"seconds_per_iteration": 1.0, "iterations": [50, null], "memory_bytes": 1048576}'
     script = f"import json, sys; assert json.load(sys.stdin)['pot'] == 100; print({answer!r})"
     command = shlex.join([sys.executable, "-c", script])
-    found = holdem.ask(command, SPOTS["river-45"], 1)
-    assert found == Peer(1.0, (50, None), 1.0)
+    result = holdem.ask(command, SPOTS["river-45"], 1)
+    assert result == Peer(1.0, (50, None), 1.0)
     with pytest.raises(sg.SubgameError, match="must print a JSON object with seconds_per_iter"):
         holdem.ask(f"{sys.executable} -c print(1)", SPOTS["river-45"], 1)
     with pytest.raises(sg.SubgameError, match="failed"):

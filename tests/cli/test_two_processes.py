@@ -168,9 +168,9 @@ def test_a_client_keeps_its_results_if_the_dealer_is_killed(tmp_path: Path) -> N
             out, err = player.communicate(timeout=PATIENCE)
     assert player.returncode == 2
     assert "is gone in the middle of a hand. The 12 hands before it count." in err
-    told, hands = json.loads(out), read_history(log).hands
-    assert (told["hands"], told["complete"]) == (12, False)
-    assert told["mean"] == pytest.approx(sum(hand.won for hand in hands) / 12 * 10)
+    answer, hands = json.loads(out), read_history(log).hands
+    assert (answer["hands"], answer["complete"]) == (12, False)
+    assert answer["mean"] == pytest.approx(sum(hand.won for hand in hands) / 12 * 10)
     kept = [json.loads(line) for line in own.read_text().splitlines()[1:]]
     assert [(hand.number, hand.won) for hand in hands] == [(k["hand"], k["won"]) for k in kept]
     with process(sys.executable, "-c", DEALER, log, 1000) as dealer:
@@ -181,6 +181,6 @@ def test_a_client_keeps_its_results_if_the_dealer_is_killed(tmp_path: Path) -> N
         )
         assert dealer.wait(PATIENCE) == 0
     assert again.returncode == 0, again.stderr
-    told, hands = json.loads(again.stdout), read_history(log).hands
-    assert (told["hands"], told["complete"]) == (20, True)
-    assert told["mean"] == pytest.approx(sum(hand.won for hand in hands) / 20 * 10)
+    answer, hands = json.loads(again.stdout), read_history(log).hands
+    assert (answer["hands"], answer["complete"]) == (20, True)
+    assert answer["mean"] == pytest.approx(sum(hand.won for hand in hands) / 20 * 10)

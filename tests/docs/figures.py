@@ -43,7 +43,7 @@ CODE = re.compile(
 )
 UNITS = "ms|µs|ns|s|seconds?|minutes?|hours?|mbb/h|[GMK]i?B|times|%|CPU seconds"
 NUMBER = re.compile(
-    r"(?<![\w.,/#-])(?P<number>\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?(?:e-?\d+)?)(?![\w,]*\d)"
+    r"(?<![\w.,/#-])(?P<number>\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?(?:e-?\d{1,2})?)(?![\w,]*\d)"
     rf"(?P<unit>\s?(?:{UNITS})(?![\w/]))?"
 )
 SAME = re.compile(rf"(?:\s?(?:/|to|and|±|,)\s?[\d.,]*\d)+\s?(?P<unit>{UNITS})(?![\w/])")

@@ -22,6 +22,7 @@ CALLS = {
     "limit": "limit leduc uniform --at after-round-1",
     "match": "match uniform call --game leduc --hands 4 --aivat",
     "lbr": "lbr call --game leduc --hands 4",
+    "preflop": "preflop --stack 5 --bets a --iterations 5",
     "pushfold": "pushfold --stack 10",
     "reproduce": "reproduce coin-toss",
 }

@@ -440,8 +440,8 @@ def changed_zip(rng: random.Random, data: bytes) -> bytes:
         at = rng.randrange(len(data))
         more = rng.randbytes(rng.choice((1, 4, 8)))
         return data[:at] + (more + data[at + 8 :] if rng.randrange(4) else b"")
-    with np.load(io.BytesIO(data)) as found:
-        arrays = dict(found)
+    with np.load(io.BytesIO(data)) as result:
+        arrays = dict(result)
     name = rng.choice(list(arrays))
     match rng.randrange(4):
         case 0:

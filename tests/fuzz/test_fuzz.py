@@ -40,9 +40,9 @@ TOTAL = int(os.environ.get("SUBGAME_FUZZ", "1000000"))
 def every(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Target]:
     folder = tmp_path_factory.mktemp("fuzz")
     makers = (targets.texts, targets.files, targets.logs, targets.trained)
-    found = {each.name: each for make in makers for each in make(folder)}
-    assert tuple(found) == NAMES
-    return found
+    result = {each.name: each for make in makers for each in make(folder)}
+    assert tuple(result) == NAMES
+    return result
 
 
 @pytest.fixture(params=NAMES)
@@ -58,21 +58,21 @@ def each(
     return every[request.param]
 
 
-def attempt(each: Target, given: str | bytes) -> None:
+def attempt(each: Target, arguments: str | bytes) -> None:
     try:
-        each.call(given)
+        each.call(arguments)
     except sg.SubgameError:
         pass
     except Exception as error:
-        pytest.fail(f"{each.name} raises {error!r} for {given!r:.2000}")
+        pytest.fail(f"{each.name} raises {error!r} for {arguments!r:.2000}")
 
 
 def test_only_our_own_errors(each: Target) -> None:
     for seed in each.seeds:
         attempt(each, seed)
     count = min(1000, round(CPU_MS / each.cost))
-    for given in itertools.islice(targets.inputs(each, 0), count):
-        attempt(each, given)
+    for arguments in itertools.islice(targets.inputs(each, 0), count):
+        attempt(each, arguments)
 
 
 @pytest.mark.parametrize("name", ["checkpoint", "spot"])
@@ -83,8 +83,8 @@ def test_metadata_of_another_form(name: str, every: dict[str, Target]) -> None:
         assert isinstance(seed, bytes)
         size = int.from_bytes(seed[:8], "little")
         header = json.loads(seed[8 : 8 + size])
-        found = [key for key, text in header["__metadata__"].items() if text[:1] in ("[", "{")]
-        for key, value in itertools.product(found, OTHERS):
+        result = [key for key, text in header["__metadata__"].items() if text[:1] in ("[", "{")]
+        for key, value in itertools.product(result, OTHERS):
             changed = header | {"__metadata__": header["__metadata__"] | {key: value}}
             raw = json.dumps(changed).encode()
             attempt(each, len(raw).to_bytes(8, "little") + raw + seed[8 + size :])
@@ -101,10 +101,10 @@ def test_a_million_inputs(
     share = each.cost**-0.5 / sum(one.cost**-0.5 for one in every.values())
     inputs = math.ceil(TOTAL * share)
     slowest = 0.0, b""
-    for given in itertools.islice(targets.inputs(each, 1), inputs):
+    for arguments in itertools.islice(targets.inputs(each, 1), inputs):
         began = time.process_time()
-        attempt(each, given)
-        slowest = max(slowest, (time.process_time() - began, repr(given)[:500].encode()))
+        attempt(each, arguments)
+        slowest = max(slowest, (time.process_time() - began, repr(arguments)[:500].encode()))
     record_property("inputs", inputs)
     record_property("slowest_s", round(slowest[0], 3))
     assert slowest[0] < 1, slowest

@@ -93,17 +93,17 @@ def test_every_schedule_takes_the_steps_of_the_explicit_engine(name: str, schedu
 def test_solved_games_have_the_value_of_the_linear_program(name: str) -> None:
     tree = compiled(name)
     exact = sg.solve_lp(explicit(name)).value
-    found = sg.solve(tree, "pdcfr+", iterations=2000)
-    assert float(found.exploitability) < 2e-4
-    assert found.value == pytest.approx(exact, abs=4e-4)
+    solved = sg.solve(tree, "pdcfr+", iterations=2000)
+    assert float(solved.exploitability) < 2e-4
+    assert solved.value == pytest.approx(exact, abs=4e-4)
 
 
 def test_cfr_br_approaches_the_value() -> None:
     tree = compiled("turn")
     exact = sg.solve_lp(explicit("turn")).value
     for learner in (0, 1):
-        found = sg.solve(tree, f"cfr-br(responder={1 - learner})", iterations=4000)
-        lost = found.exploitability.per_seat[learner] + (exact if learner == 0 else -exact)
+        solved = sg.solve(tree, f"cfr-br(responder={1 - learner})", iterations=4000)
+        lost = solved.exploitability.per_seat[learner] + (exact if learner == 0 else -exact)
         assert -1e-6 < lost < 0.03
 
 

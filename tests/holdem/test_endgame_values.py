@@ -84,8 +84,8 @@ def test_equity_is_that_of_every_pair_and_every_runout(game: Holdem) -> None:
     want, *each = brute_force(game)
     assert total == pytest.approx((want, 1 - want), abs=1e-12)
     for p in (0, 1):
-        found = dict(zip(tree.players[p].slots, hands[p].tolist(), strict=True))
-        assert {name: e for name, e in found.items() if not np.isnan(e)} == pytest.approx(each[p])
+        result = dict(zip(tree.players[p].slots, hands[p].tolist(), strict=True))
+        assert {name: e for name, e in result.items() if not np.isnan(e)} == pytest.approx(each[p])
 
 
 def test_a_flush_draw_has_its_outs() -> None:
@@ -128,8 +128,8 @@ def test_ev_of_a_hand_is_that_of_a_range_of_this_hand_alone(p: int, hand: str) -
     ranges[p] = Range.parse(hand, SHORT)
     alone = sg.compile(replace(game, ranges=(ranges[0], ranges[1])), explicit=True)
     value = expected_value(alone, spread(strategy, alone))
-    found = Endgame.of(strategy).hands(p)[hand]["ev"]
-    assert found == pytest.approx(2 + (value if p == 0 else -value), abs=1e-6)
+    result = Endgame.of(strategy).hands(p)[hand]["ev"]
+    assert result == pytest.approx(2 + (value if p == 0 else -value), abs=1e-6)
 
 
 def test_without_bets_ev_is_equity() -> None:

@@ -76,12 +76,12 @@ def test_trees_are_as_large_as_the_peers(
 
 
 def walk_betting(game: Holdem) -> list[Betting]:
-    found, stack = [], [game.start()]
+    result, stack = [], [game.start()]
     while stack:
         betting = stack.pop()
-        found.append(betting)
+        result.append(betting)
         stack += [betting.child(action) for action in game.actions(betting)]
-    return found
+    return result
 
 
 def actions_on(game: Holdem, street: int) -> int:
@@ -141,10 +141,10 @@ def test_conforms(name: str) -> None:
 
 def histories(game: Holdem) -> list[tuple[HoldemState, float]]:
     """All histories with the probability of the chance moves on the way."""
-    found, stack = [], [(game.new_initial_state(), 1.0)]
+    result, stack = [], [(game.new_initial_state(), 1.0)]
     while stack:
         state, chance = stack.pop()
-        found.append((state, chance))
+        result.append((state, chance))
         if state.current_player() == CHANCE:
             outcomes = state.chance_outcomes()
             assert math.isclose(sum(p for _, p in outcomes), 1)
@@ -152,7 +152,7 @@ def histories(game: Holdem) -> list[tuple[HoldemState, float]]:
             stack += [(state.child(outcome), chance * p) for outcome, p in outcomes]
         else:
             stack += [(state.child(action), chance) for action in state.legal_actions()]
-    return found
+    return result
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -361,9 +361,9 @@ def test_parameters_say_what_is_not_as_usual() -> None:
 def test_ranges_in_every_form() -> None:
     text = endgame("QsJh2h8d", 100, 300, ("AA,KK:0.5", "random"))
     weights = Range.parse("AA,KK:0.5").weights
-    for given in (Range.parse("AA,KK:0.5"), weights, (8 * weights / 4).tolist()):
+    for arguments in (Range.parse("AA,KK:0.5"), weights, (8 * weights / 4).tolist()):
         assert np.allclose(
-            endgame("QsJh2h8d", 100, 300, (given, "*")).weights()[0], text.weights()[0]
+            endgame("QsJh2h8d", 100, 300, (arguments, "*")).weights()[0], text.weights()[0]
         )
     assert text == endgame(DECK.parse("QsJh2h8d"), 100, (300, 300), ("AA,KK:0.5", "*"))
     assert text.weights()[1].sum() == math.comb(48, 2)
@@ -444,12 +444,12 @@ def test_counts_of_boards(board: str) -> None:
     ],
 )
 def test_errors(changed: dict[str, Any], says: str | None) -> None:
-    given = {"board": "Qs Jh 2h", "pot": 100, "stacks": 900, "big_blind": 10, **changed}
+    options = {"board": "Qs Jh 2h", "pot": 100, "stacks": 900, "big_blind": 10, **changed}
     if says is None:
-        endgame(**given)
+        endgame(**options)
         return
     with pytest.raises(SubgameError, match=says):
-        endgame(**given)
+        endgame(**options)
 
 
 def test_a_deck_that_is_too_small() -> None:

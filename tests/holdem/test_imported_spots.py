@@ -117,9 +117,9 @@ def bets_at(game: Holdem, line: str = "") -> tuple[str, ...]:
 
 
 def test_wasm_postflop() -> None:
-    found = read_spot(json.dumps({"name": "BTN vs BB", "value": WASM}))
-    game = found.game()
-    assert (found.program, game.rules.pot, game.rules.stacks) == ("wasm-postflop", 60, (770, 770))
+    result = read_spot(json.dumps({"name": "BTN vs BB", "value": WASM}))
+    game = result.game()
+    assert (result.program, game.rules.pot, game.rules.stacks) == ("wasm-postflop", 60, (770, 770))
     assert (game.rules.rake, game.rules.rake_cap) == (0.05, 30)
     assert game.deck.name(game.board) == "QsJh2h"
     assert bets_at(game) == ()
@@ -137,8 +137,8 @@ def test_wasm_postflop() -> None:
 
 
 def test_postflop_solver() -> None:
-    found = read_spot(json.dumps(RUST))
-    game = found.game()
+    result = read_spot(json.dumps(RUST))
+    game = result.game()
     assert game.deck.name(game.board) == "Td9d6hQc"
     assert game.ranges[0].combos == 6 * 9 + 4 * 6 - 15  # less what the board blocks
     assert bets_at(game) == ("r120",)
@@ -152,8 +152,8 @@ def test_postflop_solver() -> None:
 def test_texas_solver(tmp_path: Path) -> None:
     file = tmp_path / "config.txt"
     file.write_text(TEXAS)
-    found = read_file(file)
-    game = found.game()
+    result = read_file(file)
+    game = result.game()
     assert bets_at(game) == ("r25", "r200")
     assert bets_at(game, "c") == ("r25", "r50")
     assert bets_at(game, "c r25") == ("r85", "r200")  # 25 + 60 % of 100
@@ -161,12 +161,12 @@ def test_texas_solver(tmp_path: Path) -> None:
     assert bets_at(game, "c r25 c /") == ("r25",)  # the donk bet of the river
     assert game.bets.all_in == 0.67
     assert game.ranges[1].combos == pytest.approx(6 + 6 + 6 * 0.75)
-    assert found.left_out == ["The command set_raise_limit was left out."]
+    assert result.left_out == ["The command set_raise_limit was left out."]
 
 
 def test_pio_script() -> None:
-    found = read_spot(PIO)
-    game = found.game()
+    result = read_spot(PIO)
+    game = result.game()
     assert game.ranges[0].combos == 0.25
     assert bets_at(game) == ("r20",)
     assert bets_at(game, "r20") == ("r60",)
@@ -175,12 +175,12 @@ def test_pio_script() -> None:
     assert game.actions(game.start().play("c r20 c /")) == ("r40",)  # the check was removed
     assert bets_at(game, "c c /") == ("r30",)
     assert (game.rules.rake, game.rules.rake_cap) == (0.05, 3)
-    assert found.left_out == ["The command set_mes was left out."]
+    assert result.left_out == ["The command set_mes was left out."]
 
 
 def test_pio_settings() -> None:
-    found = read_spot(SETTINGS)
-    game = found.game()
+    result = read_spot(SETTINGS)
+    game = result.game()
     assert game.rules.pot == 55
     assert bets_at(game) == ("r975",)  # no bet size, but all-in is added
     assert bets_at(game, "c") == ("r18", "r83")
@@ -188,7 +188,7 @@ def test_pio_settings() -> None:
     assert bets_at(game, "c r18 c /") == ("r27",)
     assert (game.bets.all_in, game.bets.merge) == (0.67, 0.12)
     assert (game.rules.rake, game.rules.rake_cap) == (0.05, 2)
-    assert any("CapEnabled" in sentence for sentence in found.left_out)
+    assert any("CapEnabled" in sentence for sentence in result.left_out)
 
 
 @pytest.mark.parametrize(

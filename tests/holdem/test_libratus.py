@@ -41,8 +41,8 @@ def write(tmp_path: Path) -> Write:
             "reach": f"{reach(first)} {reach(second)}",
         }
         path = tmp_path / "endgame.txt"
-        given = {**text, **lines}
-        path.write_text("\n".join(f"-{key} {value}" for key, value in given.items() if value))
+        options = {**text, **lines}
+        path.write_text("\n".join(f"-{key} {value}" for key, value in options.items() if value))
         return path
 
     return writer
@@ -53,12 +53,12 @@ def test_a_file(write: Write) -> None:
     assert game.deck.name(game.board) == BOARD
     assert (game.rules.pot, game.rules.stacks, game.rules.blinds[1]) == (500, (19750, 19750), 100)
     assert game.start().actions(game.bets) == ("c", "r500", "r19750")
-    found = [
+    result = [
         {DECK.hand_name(int(hand)): float(w[hand]) for hand in np.flatnonzero(w)}
         for w in game.weights()
     ]
     # the board's seven of spades blocks 7sAs
-    assert found == [{"2s2h": 0.25, "AdAc": 1.0, "Ac2s": 1e-9}, {"3s2s": 0.5}]
+    assert result == [{"2s2h": 0.25, "AdAc": 1.0, "Ac2s": 1e-9}, {"3s2s": 0.5}]
 
 
 def test_hands_are_a_permutation() -> None:

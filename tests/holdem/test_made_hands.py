@@ -48,16 +48,16 @@ def test_what_players_call_it(hand: str, board: str, made: str, drawn: str) -> N
 def test_strong_hands_are_ordered_as_by_the_evaluator(seed: int) -> None:
     board = DECK.name(Random(seed).sample(range(DECK.size), 5))
     ranks = rank_hands(tuple(DECK.parse(board)), DECK)
-    strong, found = MADE[:5], dict[str, set[int]]()
+    strong, result = MADE[:5], dict[str, set[int]]()
     gone = {board[k : k + 2] for k in range(0, 10, 2)}
     for hand, rank in zip(DECK.hand_names, ranks.tolist(), strict=True):
         if not {hand[:2], hand[2:]} & gone:
-            found.setdefault(made_hand(hand, board), set()).add(rank)
-    weak = {rank for name, each in found.items() if name not in strong for rank in each}
+            result.setdefault(made_hand(hand, board), set()).add(rank)
+    weak = {rank for name, each in result.items() if name not in strong for rank in each}
     below = max(weak, default=-1)
-    for name in reversed([name for name in strong if name in found]):
-        assert min(found[name]) > below
-        below = max(found[name])
+    for name in reversed([name for name in strong if name in result]):
+        assert min(result[name]) > below
+        below = max(result[name])
 
 
 @pytest.mark.parametrize("seed", range(20))

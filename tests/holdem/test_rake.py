@@ -71,9 +71,9 @@ def test_solving_makes_both_gains_small() -> None:
     result = sg.solve(tree, "dcfr", target=0.01)
     assert result.exploitability.gains is not None
     assert max(result.exploitability.gains) < 0.02
-    told = result.as_dict()
-    assert told["zero_sum"] is False
-    assert told["gains"] == list(result.exploitability.gains)
+    answer = result.as_dict()
+    assert answer["zero_sum"] is False
+    assert answer["gains"] == list(result.exploitability.gains)
     solved = Endgame.of(result.strategy)
     paid = 40 - sum(solved.ev)
     assert 40 * 0.05 <= paid <= 3

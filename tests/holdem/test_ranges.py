@@ -87,10 +87,10 @@ def test_canonical_texts_stay(text: str) -> None:
 def test_numbers_are_in_the_order_of_the_hands() -> None:
     """PioSOLVER lists 2d2c, 2h2c, 2h2d, 2s2c, 2s2d, 2s2h, 3c2c, … AsAh."""
     weights = np.arange(1326) / 1325
-    found = Range.parse(" ".join(f"{weight:.17g}" for weight in weights))
-    assert (found.weights == weights).all()
+    parsed = Range.parse(" ".join(f"{weight:.17g}" for weight in weights))
+    assert (parsed.weights == weights).all()
     for hand, place in (("2d2c", 0), ("2h2c", 1), ("2s2c", 3), ("3c2c", 6), ("AsAh", 1325)):
-        assert found.weights[DECK.parse_hand(hand)] == weights[place]
+        assert parsed.weights[DECK.parse_hand(hand)] == weights[place]
     with pytest.raises(SubgameError, match=r"1,326 weights, one for each hand; .*\(1325,\)"):
         Range.parse("1 " * 1325)
     with pytest.raises(SubgameError, match="1,326 weights"):

@@ -46,7 +46,7 @@ from subgame.tree.sequence.form import assemble
 )
 def test_values_are_those_of_the_explicit_subgame(name: str, at: str) -> None:
     blueprint = sg.Strategy.random(board_tree(name), seed=2)
-    found = sg.refine(board_tree(name), blueprint, at=at, technique="unsafe", iterations=20)
+    refined = sg.refine(board_tree(name), blueprint, at=at, technique="unsafe", iterations=20)
     whole = [dealt(name)] if at == "root" else sg.cut(explicit(name), at)
     same = sg.refine(
         explicit(name),
@@ -55,7 +55,7 @@ def test_values_are_those_of_the_explicit_subgame(name: str, at: str) -> None:
         technique="unsafe",
         iterations=20,
     )
-    ours = {(part.subgame.name, part.player): part for part in found.parts}
+    ours = {(part.subgame.name, part.player): part for part in refined.parts}
     compared = 0
     for part in same.parts:
         key = ("root" if at == "root" else part.subgame.name, part.player)
@@ -68,21 +68,21 @@ def test_values_are_those_of_the_explicit_subgame(name: str, at: str) -> None:
         most = ours[key].subgame.most(1 - part.player)[place]
         np.testing.assert_allclose(ours[key].weight[place] * most, part.weight, atol=1e-9)
         compared += 1
-    assert compared == len(found.parts)
+    assert compared == len(refined.parts)
 
 
 @pytest.mark.parametrize("name", GAMES)
 def test_what_the_opponent_can_get_at_the_root_is_what_a_best_response_wins(name: str) -> None:
     tree = board_tree(name)
     blueprint = sg.Strategy.random(tree, seed=3)
-    found = sg.refine(tree, blueprint, at="root", technique="resolve", iterations=30)
-    for part in found.parts:
+    refined = sg.refine(tree, blueprint, at="root", technique="resolve", iterations=30)
+    for part in refined.parts:
         reach = tree.players[1 - part.player].reach
         assert (part.cbv * part.weight) @ reach == pytest.approx(
-            found.before.per_seat[part.player], abs=1e-9
+            refined.before.per_seat[part.player], abs=1e-9
         )
         assert (part.values * part.weight) @ reach == pytest.approx(
-            found.after.per_seat[part.player], abs=1e-9
+            refined.after.per_seat[part.player], abs=1e-9
         )
 
 
@@ -133,17 +133,17 @@ def test_gifts_are_those_of_the_explicit_tree(name: str, at: str, gadget: Gadget
         for i, actions in enumerate(side.actions):
             weights[p][side.sequences(i)[actions.index("c")]] *= 20
     blueprint = sg.Strategy.from_weights(tree, weights)
-    found = sg.refine(tree, blueprint, at=at, technique=gadget, iterations=1)
+    refined = sg.refine(tree, blueprint, at=at, technique=gadget, iterations=1)
     same = sg.refine(oracle, spread(blueprint, oracle), at=at, technique=gadget, iterations=1)
-    ours = {(part.subgame.name, part.player): part for part in found.parts}
-    given = 0.0
+    ours = {(part.subgame.name, part.player): part for part in refined.parts}
+    arguments = 0.0
     for part in same.parts:
         key = (part.subgame.name, part.player)
         if key in ours:
             place = aligned(ours[key], part)
             np.testing.assert_allclose(ours[key].gifts[place], part.gifts, atol=1e-5)
-            given += float(part.gifts.sum())
-    assert given > 0
+            arguments += float(part.gifts.sum())
+    assert arguments > 0
 
 
 # Learners beside gadget games -----------------------------------------------------------------
@@ -291,7 +291,7 @@ class _Entry:
 def test_maxmargin_reaches_the_optimum_of_lp3(name: str, player: int) -> None:
     blueprint = sg.Strategy.random(board_tree(name), seed=player)
     best = program("lp3", dealt(name), inputs_of(name, blueprint, player, sg.Maxmargin()))
-    found = sg.refine(
+    refined = sg.refine(
         board_tree(name),
         blueprint,
         at="root",
@@ -299,7 +299,7 @@ def test_maxmargin_reaches_the_optimum_of_lp3(name: str, player: int) -> None:
         player=player,
         iterations=2000,
     )
-    part = found.parts[0]
+    part = refined.parts[0]
     assert part.gap is not None
     assert part.gap < 5e-3
     assert best.objective - part.gap - 1e-5 <= part.margin <= best.objective + 1e-5
@@ -311,12 +311,12 @@ def test_safe_techniques_never_lose_more_than_their_gap(method: str, name: str) 
     tree = board_tree(name)
     for seed in range(2):
         blueprint = sg.Strategy.random(tree, seed=seed)
-        found = sg.refine(tree, blueprint, at="root", technique=method, iterations=400)
-        for part in found.parts:
+        refined = sg.refine(tree, blueprint, at="root", technique=method, iterations=400)
+        for part in refined.parts:
             assert part.gap is not None
-            weight = part.weight if found.technique.entry == "leave" else 1.0
+            weight = part.weight if refined.technique.entry == "leave" else 1.0
             assert (part.margins * weight >= -part.gap - 1e-6).all()
-            grown = found.after.per_seat[part.player] - found.before.per_seat[part.player]
+            grown = refined.after.per_seat[part.player] - refined.before.per_seat[part.player]
             assert grown <= part.bound + 1e-6
             assert part.bound <= part.gap * max(1.0, float(np.sum(part.weight))) + 1e-6
 
@@ -326,10 +326,10 @@ def test_safe_techniques_in_parts_of_a_tree(at: str) -> None:
     tree = board_tree("turn")
     for seed, method in enumerate(("resolve", "maxmargin")):
         blueprint = sg.Strategy.random(tree, seed=seed)
-        found = sg.refine(tree, blueprint, at=at, technique=method, iterations=300)
-        assert found.after.mean <= found.before.mean + found.bound + 1e-6
-        assert found.bound < 0.01
-        assert sg.exploitability(tree, found.strategy).per_seat == found.after.per_seat
+        refined = sg.refine(tree, blueprint, at=at, technique=method, iterations=300)
+        assert refined.after.mean <= refined.before.mean + refined.bound + 1e-6
+        assert refined.bound < 0.01
+        assert sg.exploitability(tree, refined.strategy).per_seat == refined.after.per_seat
 
 
 def test_parts_agree_with_the_explicit_tree_in_the_whole_game() -> None:
@@ -347,11 +347,11 @@ def test_parts_agree_with_the_explicit_tree_in_the_whole_game() -> None:
 def test_unsafe_at_the_root_is_solving_the_endgame() -> None:
     tree = board_tree("weights")
     blueprint = sg.Strategy.random(tree, seed=1)
-    found = sg.refine(tree, blueprint, at="root", technique="unsafe", iterations=300)
-    solved = sg.solve(tree, found.schedule, iterations=300)
+    refined = sg.refine(tree, blueprint, at="root", technique="unsafe", iterations=300)
+    solved = sg.solve(tree, refined.schedule, iterations=300)
     for p in (0, 1):
-        np.testing.assert_array_equal(found.strategy.probs[p], solved.strategy.probs[p])
-    assert found.parts[0].gap == pytest.approx(2 * float(solved.exploitability))
+        np.testing.assert_array_equal(refined.strategy.probs[p], solved.strategy.probs[p])
+    assert refined.parts[0].gap == pytest.approx(2 * float(solved.exploitability))
 
 
 def test_distributional_forms_agree_and_tend_to_resolve() -> None:
@@ -360,7 +360,7 @@ def test_distributional_forms_agree_and_tend_to_resolve() -> None:
     after = {}
     for form in ("respond", "hedge"):
         for sure in (1e-6, 1.0):
-            found = sg.refine(
+            refined = sg.refine(
                 tree,
                 blueprint,
                 at="root",
@@ -368,9 +368,9 @@ def test_distributional_forms_agree_and_tend_to_resolve() -> None:
                 iterations=2000,
                 uncertainty=sure,
             )
-            after[form, sure] = found
+            after[form, sure] = refined
     one, two = after["respond", 1.0], after["hedge", 1.0]
     for ours, theirs in zip(one.parts, two.parts, strict=True):
         np.testing.assert_allclose(ours.values, theirs.values, atol=0.02)
-    for found in (after["respond", 1e-6], after["hedge", 1e-6]):
-        assert found.margin > -0.02
+    for refined in (after["respond", 1e-6], after["hedge", 1e-6]):
+        assert refined.margin > -0.02

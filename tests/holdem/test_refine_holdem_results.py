@@ -18,27 +18,27 @@ from subgame.refine.gadgets import Gadget
 def test_every_technique_gives_its_account(gadget: Gadget) -> None:
     tree = board_tree("weights")
     blueprint = sg.solve(tree, "cfr", iterations=5).strategy
-    found = sg.refine(tree, blueprint, at="root", technique=gadget, iterations=50)
-    assert [part.player for part in found.parts] == [0, 1]
-    for part in found.parts:
+    refined = sg.refine(tree, blueprint, at="root", technique=gadget, iterations=50)
+    assert [part.player for part in refined.parts] == [0, 1]
+    for part in refined.parts:
         assert part.infosets == tuple(tree.players[1 - part.player].slots)
         assert part.iterations == 50
         assert (part.gap is None) == (gadget.entry == "random")
         assert (part.gifts == 0).all()
-    said = json.loads(json.dumps(found.as_dict()))
+    said = json.loads(json.dumps(refined.as_dict()))
     assert len(said["margins"]) == sum(len(side.slots) for side in tree.players)
     assert all(sum(row.values()) == pytest.approx(1) for row in said["strategy"].values())
     name = tree.players[1].names[0]
-    assert said["strategy"][name] == pytest.approx(found.strategy[name])
-    assert "smallest margin" in found.text(limit=3)
+    assert said["strategy"][name] == pytest.approx(refined.strategy[name])
+    assert "smallest margin" in refined.text(limit=3)
 
 
 def test_stopping_by_gap_and_by_seconds() -> None:
     tree = board_tree("river")
     blueprint = sg.Strategy.random(tree, seed=0)
-    found = sg.refine(tree, blueprint, at="root", technique="maxmargin", gap=0.01)
-    assert {part.stopped for part in found.parts} == {"target"}
-    assert all(part.gap is not None and part.gap <= 0.01 for part in found.parts)
+    refined = sg.refine(tree, blueprint, at="root", technique="maxmargin", gap=0.01)
+    assert {part.stopped for part in refined.parts} == {"target"}
+    assert all(part.gap is not None and part.gap <= 0.01 for part in refined.parts)
     quick = sg.refine(tree, blueprint, at="root", technique="resolve", seconds=0.2)
     assert {part.stopped for part in quick.parts} == {"seconds"}
 
@@ -48,9 +48,9 @@ def test_boards_that_are_one_are_refined_at_the_root() -> None:
     tree = sg.compile(game)
     blueprint = sg.solve(tree, "cfr", iterations=3).strategy
     for method in ("resolve", "maxmargin"):
-        found = sg.refine(tree, blueprint, at="root", technique=method, iterations=500)
-        assert found.after.mean <= found.before.mean + found.bound + 1e-6
-        assert found.margin > -1e-3
+        refined = sg.refine(tree, blueprint, at="root", technique=method, iterations=500)
+        assert refined.after.mean <= refined.before.mean + refined.bound + 1e-6
+        assert refined.margin > -1e-3
     with pytest.raises(sg.SubgameError, match=r"differ only in suits .* refine at root"):
         sg.cut(tree, "after the turn")
     slots = tree.players[1].slots
@@ -89,8 +89,8 @@ def test_endgames_that_are_not_here(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 )
 def test_refusals(options: dict[str, object], says: str) -> None:
     tree = board_tree("turn")
-    given = {"at": "root", "technique": "resolve", "iterations": 5, **options}
+    arguments = {"at": "root", "technique": "resolve", "iterations": 5, **options}
     if "gap" in options:
-        given.pop("iterations")
+        arguments.pop("iterations")
     with pytest.raises(sg.SubgameError, match=says):
-        sg.refine(tree, sg.Strategy.uniform(tree), **given)  # type: ignore[arg-type]
+        sg.refine(tree, sg.Strategy.uniform(tree), **arguments)  # type: ignore[arg-type]

@@ -157,16 +157,16 @@ def test_odd_pots_and_fractions_of_a_chip() -> None:
 
 def test_a_solution_does_not_depend_on_the_unit() -> None:
     """The same spot in chips, in fractions of a chip and in a multiple of chips."""
-    found = []
+    result = []
     for unit in (1, 20):
         pot, stack = Fraction(13, 2) * unit, 20 * unit
         bets = f"50% a / raise a; chip {unit / 20:g}"
         ranges = ("KK,QJ,T9", "random")
         game = endgame("Qc Jh 8d 9c 8h", pot, stack, ranges, bets, deck=DECK, big_blind=unit)
         solved = sg.solve(sg.compile(game, merge=False), "dcfr", iterations=100)
-        found.append((solved.value / unit, *solved.strategy.probs))
-    assert found[0][0] == pytest.approx(found[1][0], abs=1e-5)
-    for mine, yours in zip(found[0][1:], found[1][1:], strict=True):
+        result.append((solved.value / unit, *solved.strategy.probs))
+    assert result[0][0] == pytest.approx(result[1][0], abs=1e-5)
+    for mine, yours in zip(result[0][1:], result[1][1:], strict=True):
         np.testing.assert_allclose(mine, yours, atol=1e-3)
 
 

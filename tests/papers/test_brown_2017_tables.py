@@ -58,14 +58,14 @@ def test_cells_are_kept_one_by_one(file: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(LastStreet, "evaluate", counted)
     tables.compute(key, HOW, Cells(file), "torch")
     assert done == ["maxmargin"] * 2
-    found = tables.compared(key, HOW, Cells(file))
-    ours = {line["quantity"].split(": ")[1]: line["ours"] for line in found.rows[:4]}
+    result = tables.compared(key, HOW, Cells(file))
+    ours = {line["quantity"].split(": ")[1]: line["ours"] for line in result.rows[:4]}
     assert ours["Resolve"] < ours["Blueprint"]
     assert ours["Maxmargin"] < ours["Blueprint"]
-    assert found.rows[4]["quantity"] == "nlfh-small, exact: Blueprint"
-    assert found.rows[4]["ours"] < ours["Resolve"] / 5
-    assert "of the blueprint" in found.rows[1]["note"]
-    made = Report(key, "", "", found.rows, found.data, "", 0, found.settings)
+    assert result.rows[4]["quantity"] == "nlfh-small, exact: Blueprint"
+    assert result.rows[4]["ours"] < ours["Resolve"] / 5
+    assert "of the blueprint" in result.rows[1]["note"]
+    made = Report(key, "", "", result.rows, result.data, "", 0, result.settings)
     assert made.text()
 
 
@@ -117,14 +117,14 @@ def test_table_2_is_less_the_value_of_the_bet() -> None:
     for name, won in seats.items():
         for p in (0, 1):
             cells.put(steps.key(name), {str(p): {"won": won[p], "gap": 0.01, "seconds": 1.0}})
-    found = table2.compared(steps, cells)
-    assert found.data["mbb/h"] == {
+    result = table2.compared(steps, cells)
+    assert result.data["mbb/h"] == {
         name: pytest.approx(10 if name == "Resolve" else 20) for name in table2.PRINTED
     }
-    quantities = {line["quantity"]: line for line in found.rows}
+    quantities = {line["quantity"]: line for line in result.rows}
     assert quantities["Resolve"]["paper"] == pytest.approx(1.502)
     assert quantities["translation against the best nested row"]["ours"] == pytest.approx(2)
-    assert found.settings["cells made by"] == ["here"]
+    assert result.settings["cells made by"] == ["here"]
 
 
 def test_table_2_of_one_row_by_another_schedule() -> None:
@@ -138,9 +138,9 @@ def test_table_2_of_one_row_by_another_schedule() -> None:
         for p in (0, 1):
             cells.put(steps.key(key), {str(p): {"won": seats[p], "gap": 0.01, "seconds": 1.0}})
     table2.compute(steps, cells, lambda what, share: None, table2.named(name))
-    found = table2.compared(steps, cells, table2.named(name))
-    assert found.data["mbb/h"] == {name: pytest.approx(10)}
-    assert found.settings["schedule"] == "cfr+"
+    result = table2.compared(steps, cells, table2.named(name))
+    assert result.data["mbb/h"] == {name: pytest.approx(10)}
+    assert result.settings["schedule"] == "cfr+"
     with pytest.raises(SubgameError, match="row of Table 2"):
         table2.named("Unsafe (expansive)")
 
@@ -172,8 +172,8 @@ def test_tables_share_columns() -> None:
 
 def test_classes_of_boards_have_enough_buckets() -> None:
     full = tables.Settings()
-    found = [full.recipe_for(count).textures for count in (100, 200, 2000, 30000)]
-    assert found == [None, 2, 20, 60]
+    result = [full.recipe_for(count).textures for count in (100, 200, 2000, 30000)]
+    assert result == [None, 2, 20, 60]
 
 
 def test_what_is_missing_is_left_out_of_a_report() -> None:

@@ -51,9 +51,9 @@ def test_more_values_are_better() -> None:
 
 
 def test_it_is_registered_and_tells_of_its_progress() -> None:
-    told: list[float] = []
-    made = KEYS[KEY].run(True, progress=lambda what, share: told.append(share))
+    messages: list[float] = []
+    made = KEYS[KEY].run(True, progress=lambda what, share: messages.append(share))
     assert made.command == f"subgame reproduce {KEY} --quick"
-    assert told == sorted(told)
-    assert told[-1] == 1.0
+    assert messages == sorted(messages)
+    assert messages[-1] == 1.0
     assert made.rows == report().rows

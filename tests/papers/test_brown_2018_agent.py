@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
+from subgame.errors import SubgameError
 from subgame.papers import brown2018_agent as contests
 from subgame.papers import brown2018_preflop as before_flop
 from subgame.papers import reproduce
 from subgame.papers.cells import Cells
 from subgame.papers.report import Found
 from subgame.play.hunl import preflop_responses
-from subgame.play.range_match import Pair, RangeMatch
+from subgame.play.range_match import Pair
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
@@ -32,21 +33,45 @@ class Told:
 
 def found(match: Told, deals: int, keep: Path | None, budget: float | None = None) -> Found:
     contest = contests.Contest("one against another", ("one", "another"), deals, 570.0)
-    matches = {contest.name: cast(RangeMatch, match)}
-    return contests._found("lbr", [contest], matches, 100, 0, lambda *_: None, budget, keep)
+    how = contests.Settings("lbr", 100, 0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(contests, "_match", lambda agents, iterations, seed: match)
+        return contests._found([contest], how, lambda *_: None, budget, keep, 1)
 
 
 def test_a_run_goes_on_from_its_log(tmp_path: Path) -> None:
     first, second = Told(), Told()
     part = found(first, 3, tmp_path / "kept.jsonl")
     assert first.asked == [0, 1, 2]
-    assert part.rows[0]["note"].startswith("3 deals, 1 of them played twice")
+    assert part.rows[0]["note"].startswith("3 of 3 deals, 1 of them played twice")
     whole = found(second, 5, tmp_path / "kept.jsonl")
     assert second.asked == [3, 4]
     assert whole == found(Told(), 5, None)
     assert whole.data["contests"]["one against another"]["mean"] == pytest.approx(20)
     none: list[Any] = found(Told(), 9, tmp_path / "kept.jsonl", budget=-1.0).rows
-    assert none[0]["note"].startswith("5 deals")
+    assert none[0]["note"].startswith("5 of 9 deals")
+
+
+def test_contests_are_played_in_turn(tmp_path: Path) -> None:
+    """A run that is stopped has the same share of each, and processes are told what to play."""
+    told = list[str]()
+    some = [contests.LBR[2]._replace(deals=4), contests.LBR[3]._replace(deals=2)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(contests, "_match", lambda agents, iterations, seed: Told())
+        how = contests.Settings("lbr", 100, 0)
+        contests._found(some, how, lambda what, share: told.append(what), None, None, 1)
+    ends = [what.split(", ")[1:] for what in told]
+    first, second = "first version", "second version"
+    assert ends == [
+        [first, "deal 1"],
+        [second, "deal 1"],
+        [first, "deal 2"],
+        [first, "deal 3"],
+        [second, "deal 2"],
+        [first, "deal 4"],
+    ]
+    with pytest.raises(SubgameError, match="at least 1, not 0"):
+        contests._found(some, how, lambda *_: None, None, None, 0)
 
 
 def test_values_before_the_flop_are_compared(

@@ -72,9 +72,9 @@ class Seen:
         here = ReachedRanges.start(GAME)
         here = replace(here, board=state.board, betting=state.betting)
         strategy = agent().strategy
-        found = here.rows(Followed(strategy.tree, strategy.probs))
-        assert found is not None
-        return GAME.actions(state.betting), np.where(found.sum(1, keepdims=True) > 0, found, 0.5)
+        result = here.rows(Followed(strategy.tree, strategy.probs))
+        assert result is not None
+        return GAME.actions(state.betting), np.where(result.sum(1, keepdims=True) > 0, result, 0.5)
 
 
 def lines(game: Holdem, p: int) -> Iterator[tuple[ReachedRanges, list[Event]]]:
@@ -107,9 +107,9 @@ def apart(
         assert want is not None
         hands = np.flatnonzero((here.weight(p) > 0) & (game.weights()[p] > 0))
         names = [here.names(p)[hand] for hand in hands.tolist()]
-        found = player.policy(names, here.actions)
-        order = [here.actions.index(action) for action in found.actions]
-        most = max(most, float(np.abs(found.probabilities - want[hands][:, order]).max()))
+        result = player.policy(names, here.actions)
+        order = [here.actions.index(action) for action in result.actions]
+        most = max(most, float(np.abs(result.probabilities - want[hands][:, order]).max()))
         asked += 1
     assert asked
     return most
@@ -142,10 +142,10 @@ def test_an_off_tree_bet_is_answered_as_the_agent_does(p: int) -> None:
     larger = compile_range_tree(flop.with_bet(GAME, p))
     base, off = solved(flop.NESTED, p), larger.holdem.bets.added[0]
     assert off == ("cc/cr150", "cc/r150")[p]
-    found = agent().off_tree(p, flop.ANSWERED, base, larger)
-    assert apart(holdem_agent(larger.holdem), p, found, "r150") < NEAR
-    heard = agent().off_tree(p, flop.TRANSLATED, base, larger)
-    assert apart(holdem_agent(larger.holdem), p, heard, "r150") > 100 * NEAR
+    result = agent().off_tree(p, flop.ANSWERED, base, larger)
+    assert apart(holdem_agent(larger.holdem), p, result, "r150") < NEAR
+    messages = agent().off_tree(p, flop.TRANSLATED, base, larger)
+    assert apart(holdem_agent(larger.holdem), p, messages, "r150") > 100 * NEAR
 
 
 def test_exploitability_is_that_of_the_game_tree() -> None:
@@ -163,9 +163,9 @@ def test_exploitability_is_that_of_the_game_tree() -> None:
         both = sg.Strategy(seats[0].tree, (seats[0].probs[0], seats[1].probs[1])).table()
         played = sg.Strategy.from_table(tree, {each: both[each] for each in names})
         exact = sg.exploitability(tree, played).per_seat
-        found = [made.blueprint.wins(p, blocks[p]) for p in (0, 1)]
-        assert found == pytest.approx(exact, abs=1e-4)
-        assert sum(found) < 2 * made.blueprint.exploitability().mean
+        result = [made.blueprint.wins(p, blocks[p]) for p in (0, 1)]
+        assert result == pytest.approx(exact, abs=1e-4)
+        assert sum(result) < 2 * made.blueprint.exploitability().mean
 
 
 def test_cells_are_kept_and_shown(tmp_path: Path) -> None:
@@ -175,11 +175,11 @@ def test_cells_are_kept_and_shown(tmp_path: Path) -> None:
         for k, name in enumerate(name for name in flop.ROWS if c == 0 or name not in flop.ONCE):
             seats = {str(p): {"won": (k + 1.0), "margin": None, "seconds": 1.0} for p in (0, 1)}
             cells.put(flop.key_of(how, count, name), seats)
-    found = flop.run(True, 0, lambda what, share: None, keep=tmp_path / "cells.json")
-    ours = [line["ours"] for line in found.rows[:7]]
+    result = flop.run(True, 0, lambda what, share: None, keep=tmp_path / "cells.json")
+    ours = [line["ours"] for line in result.rows[:7]]
     assert ours == pytest.approx([10, 20, 30, 40, 50, 60, 70])
-    assert len(found.rows) == 18
-    assert "the blueprint's is 0.5 times that" in found.rows[1]["note"]
+    assert len(result.rows) == 18
+    assert "the blueprint's is 0.5 times that" in result.rows[1]["note"]
 
 
 def test_schedules_and_gadgets_are_those_of_their_row() -> None:
@@ -199,6 +199,6 @@ def test_schedules_and_gadgets_are_those_of_their_row() -> None:
 def test_actions_are_left_out_as_the_agent_does(name: str) -> None:
     player = holdem_agent()
     player.threshold = flop.THRESHOLDS[name]
-    found = agent().over_tree(0, agent().played(0, name, agent().played(0, flop.NESTED)))
-    assert apart(player, 0, found) < NEAR
-    assert apart(holdem_agent(), 0, found) > 100 * NEAR
+    result = agent().over_tree(0, agent().played(0, name, agent().played(0, flop.NESTED)))
+    assert apart(player, 0, result) < NEAR
+    assert apart(holdem_agent(), 0, result) > 100 * NEAR

@@ -45,8 +45,8 @@ def case(seed: int) -> tuple[sg.PublicTree, sg.Strategy, list[Subgame]]:
 def refined_by(technique: str, seed: int) -> tuple[Part, ...]:
     """The parts of a case, refined by linear program."""
     tree, blueprint, subgames = case(seed)
-    found = sg.refine(tree, blueprint, at=subgames, technique=technique, schedule="lp")
-    return tuple(found.parts)
+    result = sg.refine(tree, blueprint, at=subgames, technique=technique, schedule="lp")
+    return tuple(result.parts)
 
 
 def alone(blueprint: sg.Strategy, part: Part, sigma: NDArray[np.float64]) -> sg.Strategy:
@@ -191,8 +191,8 @@ def test_the_margins_of_figure_5_are_those_of_the_game_tree() -> None:
     for name in sg.Strategy.uniform(tree).table():
         hand, _, betting = name.split(" | ")
         state = replace(here.state, betting=blueprint.game.start().play(betting))
-        found = blueprint.hand_strategy(state, deck.hand_table[deck.parse(hand)])
-        table[name] = dict(zip(*found, strict=True))
+        result = blueprint.hand_strategy(state, deck.hand_table[deck.parse(hand)])
+        table[name] = dict(zip(*result, strict=True))
     played = sg.Strategy.from_table(tree, table)
     dealt = sequence_subgames(tree, lambda state: len(state.hands) == 2)
     best = sg.refine(tree, played, at=dealt, technique="maxmargin", player=0, schedule="lp")
@@ -204,13 +204,13 @@ def test_the_margins_of_figure_5_are_those_of_the_game_tree() -> None:
 
 
 def test_figure_5_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    keep, asked, found = tmp_path / "kept.jsonl", list[int](), line()
+    keep, asked, result = tmp_path / "kept.jsonl", list[int](), line()
 
     def refined(how: fig5.Settings, k: int) -> dict[str, Any]:
         asked.append(k)
         if k == 2 and len(asked) == 3:
             raise KeyboardInterrupt
-        return {**found, "k": k}
+        return {**result, "k": k}
 
     monkeypatch.setattr(fig5, "refined", refined)
     chosen = {"iterations": "60", "subgames": "4"}
@@ -221,8 +221,8 @@ def test_figure_5_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.M
     assert asked == [0, 1, 2, 2, 3]
     assert report.command.endswith("--quick --set iterations=60 --set subgames=4")
     assert report.settings["subgames"] == 4
-    assert [each["paper"] for each in report.rows] == [-518.5, 8.79, 101.49]
-    assert report.rows[2]["ours"] == pytest.approx(found["max-margin"]["margin"])
+    assert [row["paper"] for row in report.rows] == [-518.5, 8.79, 101.49]
+    assert report.rows[2]["ours"] == pytest.approx(result["max-margin"]["margin"])
     experiment.run(True, keep=keep, chosen={**chosen, "iterations": "61"})  # others do not count
     assert asked[5:] == [0, 1, 2, 3]
     keep.write_text("{")

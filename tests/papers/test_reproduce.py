@@ -225,12 +225,12 @@ def test_fig4_budget_chooses_the_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     least = KEYS["burch2014-fig4"].run(budget=1e-9)
     assert least.settings["cells"] == 1
     assert least.data["exploitability"]["2"]["10"] is None
-    told: list[tuple[str, float]] = []
+    messages: list[tuple[str, float]] = []
     most = KEYS["burch2014-fig4"].run(
-        progress=lambda what, share: told.append((what, share)), budget=1e6
+        progress=lambda what, share: messages.append((what, share)), budget=1e6
     )
     assert most.settings["cells"] == 4
-    assert all(0 <= share <= 1 for _, share in told)
+    assert all(0 <= share <= 1 for _, share in messages)
     assert most.data["exploitability"]["2"]["5"] == least.data["exploitability"]["2"]["5"]
 
 

@@ -150,8 +150,8 @@ def test_nest(kind: str, device: str, technique: str, method: Method) -> None:
 
 @cache
 def translated(kind: str, device: str, how: str) -> sg.Strategy:
-    known, heard = "all: 0.3x 0.8x / cap 1", "all: 0.3x 0.5x 0.8x / cap 1"
-    return sg.translate(compiled(kind, heard), blueprint(kind, known), how, device=device)
+    known, messages = "all: 0.3x 0.8x / cap 1", "all: 0.3x 0.5x 0.8x / cap 1"
+    return sg.translate(compiled(kind, messages), blueprint(kind, known), how, device=device)
 
 
 @pytest.mark.parametrize("how", ["pseudo-harmonic", "nearest"])
@@ -179,10 +179,10 @@ def limited(kind: str, device: str, p: int, technique: str | None) -> float:
         within=within,
         device=device,
     )
-    found = sg.solve_limited(
+    result = sg.solve_limited(
         game, technique=technique, schedule="cfr", iterations=ITERATIONS, device=device
     ).strategy
-    return sg.exploitability(found.tree, found).per_seat[p]
+    return sg.exploitability(result.tree, result).per_seat[p]
 
 
 @pytest.mark.parametrize("technique", [None, "unsafe", "resolve", "maxmargin"])
@@ -197,8 +197,8 @@ def test_depth_limited(kind: str, device: str, p: int, technique: str | None) ->
 @cache
 def decomposed(kind: str, device: str) -> tuple[float, float]:
     tree = compiled(kind, SMALL)
-    found = sg.cfr_d(tree, at="after the river", iterations=5, subgame_iterations=4, device=device)
-    whole = found.whole(tree, schedule="cfr", iterations=ITERATIONS)
+    result = sg.cfr_d(tree, at="after the river", iterations=5, subgame_iterations=4, device=device)
+    whole = result.whole(tree, schedule="cfr", iterations=ITERATIONS)
     return sg.exploitability(tree, whole).per_seat
 
 
@@ -215,11 +215,11 @@ def test_a_unique_solution_is_the_same_strategy(kind: str, device: str) -> None:
     game = sg.holdem.endgame(
         "Qs 9h Th Ks 9s", 4, 4, ("AsAh,TsJs", "KhAs"), "all: 1x / cap 1", deck=DECK
     )
-    found = []
+    result = []
     for each, where in (("sequence", "cpu"), (kind, device)):
         tree = sg.compile(game, explicit=each == "sequence", merge=False)
-        found.append(sg.solve(tree, "pcfr+", iterations=200, device=where).strategy)
-    same(found[0], found[1], 1e-6)
+        result.append(sg.solve(tree, "pcfr+", iterations=200, device=where).strategy)
+    same(result[0], result[1], 1e-6)
 
 
 @pytest.mark.parametrize("p", [0, 1])
@@ -235,9 +235,9 @@ def test_the_game_is_worth_the_trouble() -> None:
     after = {
         name: refined("sequence", "cpu", gadget).after.mean for name, gadget in OPTIONS.items()
     }
-    assert len({round(each, 6) for each in after.values()}) > 6
+    assert len({round(gift, 6) for gift in after.values()}) > 6
     gifts = [
         part.gifts
         for part in refined("sequence", "cpu", OPTIONS["reach-maxmargin, all actions"]).parts
     ]
-    assert max(np.max(each) for each in gifts) > 0.01
+    assert max(np.max(gift) for gift in gifts) > 0.01

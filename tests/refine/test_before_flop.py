@@ -54,9 +54,9 @@ def strategy(blueprint: StoredBlueprint, tree: RangeTree) -> sg.Strategy:
 
 
 def over_tree(blueprint: StoredBlueprint, tree: RangeTree) -> sg.Strategy:
-    found = known_strategy(tree, BlueprintAgent(blueprint.game, blueprint).inner)
-    assert found is not None
-    return found
+    result = known_strategy(tree, BlueprintAgent(blueprint.game, blueprint).inner)
+    assert result is not None
+    return result
 
 
 def check_as_with_exact_values(
@@ -79,9 +79,9 @@ def check_as_with_exact_values(
             street.states[p], street.first[p], street.actions[p], strict=True
         ):
             want = np.asarray(exact.played()[p])[first - past : first - past + len(names)]
-            found = plan.rows[state.history]
-            assert found.actions == names
-            assert np.abs(found.probabilities[hands[p]].T - want).max() < 2e-3
+            result = plan.rows[state.history]
+            assert result.actions == names
+            assert np.abs(result.probabilities[hands[p]].T - want).max() < 2e-3
 
 
 @pytest.mark.parametrize(("player", "choices"), [(0, 4), (1, 4), (0, 1)])
@@ -130,13 +130,13 @@ def test_responses_win_what_a_best_response_wins(
             won.append(sg.exploitability(tree, sg.Strategy(tree, sides)).per_seat[1 - o])
         return float(np.mean(won)) * FLOP.game.unit[1]
 
-    table, found = self_generated(blueprint, 3, 56, iterations=150)
-    assert [each.continuations for each in found] == [1, 2, 3]
+    table, result = self_generated(blueprint, 3, 56, iterations=150)
+    assert [each.continuations for each in result] == [1, 2, 3]
     assert table.values.shape[1] == 4
     one, two = exact(replace(table, values=table.values[:, :1])), exact(table)
-    assert 0.95 * one < found[0].mean < one + found[0].interval95
+    assert 0.95 * one < result[0].mean < one + result[0].interval95
     three = exact(replace(table, values=table.values[:, :3]))
-    assert 0.9 * three < found[2].mean < three + found[2].interval95
+    assert 0.9 * three < result[2].mean < three + result[2].interval95
     assert two < 0.9 * one  # with more responses to choose from, the solution loses less
 
 
@@ -146,7 +146,7 @@ def test_an_off_tree_bet_is_answered_better_than_by_translation(
     """Exactly, in the game with the bet; after it both play the flop by translation."""
     game = replace(FLOP.game, bets=replace(FLOP.game.bets, added=("r200",)))
     larger = range_tree(sg.compile(game, merge="boards"))
-    heard = sg.translate(larger, strategy, "deterministic-pseudo-harmonic")
+    messages = sg.translate(larger, strategy, "deterministic-pseudo-harmonic")
     start = ReachedRanges.start(game)
     at = LimitedStreet(blueprint, start, blueprint.game.start(), 0)
     plan = solve_before_flop(table, at, Limits(200))
@@ -154,11 +154,11 @@ def test_an_off_tree_bet_is_answered_better_than_by_translation(
     planned, cells = plan.rows[here.betting.history], here.cells(larger)
     assert cells is not None
     assert planned.actions == here.actions == ("f", "c")
-    probs = np.array(heard.probs[0])
+    probs = np.array(messages.probs[0])
     probs[cells] = planned.probabilities
-    answered = sg.Strategy(larger, (probs, heard.probs[1]))
+    answered = sg.Strategy(larger, (probs, messages.probs[1]))
     before = sg.exploitability(range_tree(strategy.tree), strategy).per_seat[0]
-    more = [sg.exploitability(larger, each).per_seat[0] - before for each in (heard, answered)]
+    more = [sg.exploitability(larger, each).per_seat[0] - before for each in (messages, answered)]
     assert more[0] > 5  # chips that the bet wins
     assert more[1] < 0.3 * more[0]
 
@@ -174,9 +174,9 @@ def test_a_leaf_between_two_has_values_between_theirs(
     by = {str(betting): share for betting, share in shares.items()}
     assert sum(by.values()) == pytest.approx(1)
     assert by["cc/"] == pytest.approx(1 / 3)  # between no bet and the pot
-    found = _leaf(table, hand, start.play("r200c"), 1)
+    result = _leaf(table, hand, start.play("r200c"), 1)
     called, _, raised = table.values[1].swapaxes(0, 1)  # what the small blind wins, in pots
-    assert found == pytest.approx(400 * (by["cc/"] * called + by["r300c/"] * raised), abs=1e-3)
+    assert result == pytest.approx(400 * (by["cc/"] * called + by["r300c/"] * raised), abs=1e-3)
     # All-in the cards decide.
     allin = _leaf(table, hand, start.play("r600c"), 1)
     assert allin == pytest.approx(np.repeat(600 * table.equity[None], 4, axis=0))

@@ -25,8 +25,8 @@ def solved(board: str, merge: Merge = "boards", iterations: int = 60) -> Endgame
     """A spot of a small deck."""
     game = sg.holdem.endgame(board, 4, 8, RANGES, "all: 1x / cap 2", deck=SMALL)
     tree = sg.compile(game, merge=merge)
-    found = sg.solve(tree, "dcfr", iterations=iterations)
-    return Endgame.of(found.strategy)
+    result = sg.solve(tree, "dcfr", iterations=iterations)
+    return Endgame.of(result.strategy)
 
 
 def kept(spot: Endgame, folder: Path) -> CompactEndgame:
@@ -88,8 +88,8 @@ def test_the_property_bites(tmp_path: Path) -> None:
     whole = solved("Qs 9h Th Ks", False)
     small = kept(whole, tmp_path)
     packed = [
-        Packed(np.full_like(each.numbers, 2000), np.full_like(each.scales, 1.0), each.alive)
-        for each in small.compact.values
+        Packed(np.full_like(value.numbers, 2000), np.full_like(value.scales, 1.0), value.alive)
+        for value in small.compact.values
     ]
     vars(small.compact)["values"] = tuple(packed)
     after = sg.exploitability(small.tree, small.whole()).mean

@@ -135,7 +135,7 @@ def test_compact_refuses_what_it_cannot_do(equilibrium: sg.Strategy) -> None:
 def test_cfr_d_converges_on_leduc() -> None:
     """A trunk found with one subgame's strategy at a time, subgames re-solved afterwards."""
     game, tree = sg.games.load("leduc"), tree_of("leduc")
-    found = []
+    result = []
     for iterations, inner in ((50, 50), (400, 200)):
         kept = cfr_d(
             game,
@@ -146,9 +146,9 @@ def test_cfr_d_converges_on_leduc() -> None:
             subgame_schedule="cfr+",
         )
         whole = kept.whole(tree, schedule="cfr+", iterations=1000)
-        found.append(sg.exploitability(tree, whole).mean)
-    assert found[1] < 0.02
-    assert found[1] < found[0] / 2
+        result.append(sg.exploitability(tree, whole).mean)
+    assert result[1] < 0.02
+    assert result[1] < result[0] / 2
 
 
 def test_suits_do_not_matter_to_cfr_d() -> None:
@@ -156,14 +156,14 @@ def test_suits_do_not_matter_to_cfr_d() -> None:
 
     Only for a while: later, regrets that tie but for rounding are broken differently.
     """
-    found = []
+    result = []
     for name in ("leduc", "leduc-ranks"):
         kept = cfr_d(sg.games.load(name), at=AT, iterations=3, subgame_iterations=3)
         whole = kept.whole(tree_of(name), schedule="cfr", iterations=20)
         solved = sg.solve(tree_of(name), "cfr", iterations=50)
         gaps = (sg.exploitability(tree_of(name), whole), solved.exploitability)
-        found.append([win for gap in gaps for win in gap.per_seat])
-    assert found[0] == pytest.approx(found[1], abs=1e-9)
+        result.append([win for gap in gaps for win in gap.per_seat])
+    assert result[0] == pytest.approx(result[1], abs=1e-9)
 
 
 def test_theorem_2_bounds_the_regret_of_the_trunk() -> None:
@@ -227,9 +227,9 @@ def test_cfr_d_takes_the_frontiers_of_cut(at: Any) -> None:
                 sg.cfr_d(tree, at=at, iterations=1, subgame_iterations=1)
             continue
         kept = sg.cfr_d(tree, at=at, iterations=200, subgame_iterations=40, schedule="cfr+")
-        assert [each.name for each in kept.subgames()] == [each.name for each in cut]
+        assert [subgame.name for subgame in kept.subgames()] == [subgame.name for subgame in cut]
         assert {*kept.trunk.players[0].names}.isdisjoint(
-            name for each in cut for name in each.tree.players[0].names
+            name for subgame in cut for name in subgame.tree.players[0].names
         )
         whole = kept.whole(tree, iterations=300)
         start = sg.exploitability(tree, sg.Strategy.uniform(tree)).mean
@@ -265,9 +265,9 @@ def test_hold_em_has_the_same_contract(tmp_path: Path) -> None:
     kept = compact(tree, blueprint, at="after the river")
     kept.save(tmp_path / "kept.safetensors")
     kept = RangeCompact.load(tmp_path / "kept.safetensors", tree)
-    assert kept.nbytes < sum(each.nbytes for each in blueprint.probs)
-    names = [each.name for each in kept.subgames()]
-    assert names == [each.name for each in sg.cut(tree, "after the river")]
+    assert kept.nbytes < sum(subgame.nbytes for subgame in blueprint.probs)
+    names = [subgame.name for subgame in kept.subgames()]
+    assert names == [subgame.name for subgame in sg.cut(tree, "after the river")]
     first = next(iter(kept.strategy))
     assert kept.strategy[first] == pytest.approx(blueprint[first], abs=1e-6)
     parts = [kept.reconstruct(name, iterations=300) for name in names]
@@ -321,12 +321,12 @@ def test_cfr_br_is_one_sided(learner: int) -> None:
     """The learner's exploitability approaches the value without the other's average."""
     tree = tree_of("leduc")
     value = -0.085606424 if learner == 0 else 0.085606424
-    found = []
+    outcome = []
     for iterations in (100, 1600):
         result = sg.solve(tree, sg.CFRBR(1 - learner), iterations=iterations)
-        found.append(result.exploitability.per_seat[learner] + value)
-    assert found[0] > found[1] > -1e-9
-    assert found[1] < found[0] / 3
+        outcome.append(result.exploitability.per_seat[learner] + value)
+    assert outcome[0] > outcome[1] > -1e-9
+    assert outcome[1] < outcome[0] / 3
 
 
 def test_resolve_from_an_equilibrium_stays_one(equilibrium: sg.Strategy) -> None:

@@ -147,8 +147,8 @@ def test_one_value_is_not_enough() -> None:
         name, player = f"random(seed={seed})", seed % 2
         tree, subgames = tree_of(name), sg.cut(tree_of(name), "depth 3")
         limited = depth_limited(tree, equilibrium(name).strategy, at=subgames, player=player)
-        found = sg.solve_limited(limited)
-        assert found.result.value == pytest.approx(equilibrium(name).value, abs=1e-8)
+        result = sg.solve_limited(limited)
+        assert result.result.value == pytest.approx(equilibrium(name).value, abs=1e-8)
         for draw in range(3):
             some = some_optimum(limited, player, draw)
             best = best_completion(tree, some, at=subgames, player=player)
@@ -216,17 +216,17 @@ def test_all_pure_for_both_is_no_limit_at_all(gadget: str, seed: int) -> None:
         limited = depth_limited(
             tree, blueprint, at=leaves, continuations=theirs, own=own, within=within
         )
-        found = sg.solve_limited(limited, technique=gadget).result
+        result = sg.solve_limited(limited, technique=gadget).result
         used = technique(gadget)
         trunk = Trunk(blueprint, 1)
         estimate = trunk.value_of(within, blueprint) if used.estimate else None
         inputs, _ = trunk.inputs(within, used, estimate)
         whole = solve_gadget(Technique(used, "lp", Limits()), within, inputs).result
-        assert found.value == pytest.approx(whole.value, abs=1e-8)
+        assert result.value == pytest.approx(whole.value, abs=1e-8)
         if gadget == "maxmargin":  # carried alternatives a tenth higher are a margin a tenth larger
             higher = inputs.alternative + 0.1
             carried = sg.solve_limited(limited, technique=gadget, alternatives=higher).result
-            assert carried.value == pytest.approx(found.value + 0.1, abs=1e-8)
+            assert carried.value == pytest.approx(result.value + 0.1, abs=1e-8)
 
 
 # The tree ------------------------------------------------------------------------------------
@@ -273,9 +273,9 @@ def test_every_schedule_solves_it(schedule: str) -> None:
         tree, blueprint, at=ROUND, continuations=biased_continuations(blueprint, 1)
     )
     exact = sg.solve_limited(limited).result.value
-    found = sg.solve(limited, schedule, iterations=3000)
-    assert found.exploitability < (0.3 if schedule.startswith("mccfr") else 0.03)
-    assert found.value == pytest.approx(exact, abs=0.3 if schedule.startswith("mccfr") else 0.03)
+    solved = sg.solve(limited, schedule, iterations=3000)
+    assert solved.exploitability < (0.3 if schedule.startswith("mccfr") else 0.03)
+    assert solved.value == pytest.approx(exact, abs=0.3 if schedule.startswith("mccfr") else 0.03)
 
 
 def test_the_limit_makes_the_tree_small() -> None:

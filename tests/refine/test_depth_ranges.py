@@ -89,16 +89,16 @@ def test_a_limited_street_is_solved_as_over_histories(name: str, merge: bool, de
         limited = sg.depth_limited(
             tree, blueprint, at=LIMIT[name], player=player, continuations=theirs, device=device
         )
-        found = sg.solve_limited(limited, schedule="dcfr", iterations=count, device=device)
+        result = sg.solve_limited(limited, schedule="dcfr", iterations=count, device=device)
         options = biased(same, 1 - player, classes=kind)
         twin = sg.depth_limited(
             explicit(name), same, at=LIMIT[name], player=player, continuations=options
         )
         want = sg.solve_limited(twin, schedule="dcfr", iterations=300)
-        gaps = float(found.result.exploitability) + float(want.result.exploitability)
-        assert found.result.value == pytest.approx(want.result.value, abs=2 * gaps + 1e-6)
+        gaps = float(result.result.exploitability) + float(want.result.exploitability)
+        assert result.result.value == pytest.approx(want.result.value, abs=2 * gaps + 1e-6)
         if name == "turn" and device == "cpu":  # converged: one solution above the limit
-            gap = sg.exploitability(tree, found.strategy).per_seat[player]
+            gap = sg.exploitability(tree, result.strategy).per_seat[player]
             other = sg.exploitability(explicit(name), want.strategy).per_seat[player]
             assert gap == pytest.approx(other, abs=1e-5)
 
@@ -120,7 +120,7 @@ def test_within_a_subgame_behind_a_gadget(device: str) -> None:
             device=device,
         )
         count = 300 if device == "cpu" else 40
-        found = sg.solve_limited(limited, technique="resolve", schedule="dcfr", iterations=count)
+        result = sg.solve_limited(limited, technique="resolve", schedule="dcfr", iterations=count)
         other = sg.depth_limited(
             explicit(EVEN),
             same,
@@ -133,7 +133,7 @@ def test_within_a_subgame_behind_a_gadget(device: str) -> None:
         inputs, _ = Trunk(same, 1 - player).inputs(twin, Resolve(), None)
         run = GadgetRun(cast(DepthLimited, other), parse("dcfr"), Resolve(), inputs)
         run.advance(300)
-        here, there = found.result.exploitability, run.evaluate(run.played())
+        here, there = result.result.exploitability, run.evaluate(run.played())
         gaps = float(here) + float(there)
         assert gaps < 0.02
         assert here.per_seat[player] == pytest.approx(there.per_seat[player], abs=2 * gaps + 1e-6)
@@ -158,16 +158,16 @@ def test_pairs_of_hands_against_brute_force(name: str, o: int, device: str) -> N
     run = engine(tree, device=device)
     batch = run.stage(tree.streets[1:])
     below = [np.asarray(blueprint.probs[p])[-batch.tree.stored(p) :] for p in (0, 1)]
-    found = as_numpy(PairTables(tree, batch).values((below[0], below[1]), o))
+    result = as_numpy(PairTables(tree, batch).values((below[0], below[1]), o))
     table, hands = blueprint.table(), tree.units[0].hands
-    for leaf, h, j in list(product(*map(range, found.shape)))[:: 7 if name == "flop" else 1]:
+    for leaf, h, j in list(product(*map(range, result.shape)))[:: 7 if name == "flop" else 1]:
         mine, yours = int(hands[o][h]), int(hands[1 - o][j])
         if not game.deck.disjoint[mine, yours]:
-            assert found[leaf, h, j] == 0
+            assert result[leaf, h, j] == 0
             continue
         both = (mine, yours) if o == 0 else (yours, mine)
         state = HoldemState(game, both, game.board, tree.streets[1].roots[leaf])
-        assert found[leaf, h, j] == pytest.approx(chips(game, state, table, o), abs=1e-4)
+        assert result[leaf, h, j] == pytest.approx(chips(game, state, table, o), abs=1e-4)
 
 
 # Off-tree bets -------------------------------------------------------------------------------
@@ -226,8 +226,8 @@ def test_after_an_off_tree_bet_the_size_we_take_it_for_is_hidden(device: str) ->
     for size, table in zip(off.sizes, tables, strict=True):
         plan = off.as_after(size, OPPONENT, sigma.probs[OPPONENT])
         paid = [
-            off.batch.values(OPPONENT, plan, off.batch.plan(US, each, flat(entry))).roots
-            for each in ours
+            off.batch.values(OPPONENT, plan, off.batch.plan(US, our, flat(entry))).roots
+            for our in ours
         ]
         mean = np.mean(paid, axis=0)
         mean = mean.reshape(leaves, -1, mean.shape[1])
@@ -273,11 +273,11 @@ def test_leaves_at_their_allowances_give_the_alternative(cap: int, device: str) 
     for alternative in (200.0, -200.0) if cap == 1 else (200.0,):
         level = np.full((1, hands), alternative)
         allowed = allowances(street, ours, entry, level)
-        given = street.array(allowed.alternative * allowed.weight) * tree.deals
-        again = StreetEngine(run, off.streets[0], Fixed(table.values[:1], OPPONENT, given))
-        found = allowances(again, ours, entry, level)
+        arguments = street.array(allowed.alternative * allowed.weight) * tree.deals
+        again = StreetEngine(run, off.streets[0], Fixed(table.values[:1], OPPONENT, arguments))
+        result = allowances(again, ours, entry, level)
         # Nothing is left to share out then, and nothing was given up.
-        np.testing.assert_allclose(found.alternative, allowed.alternative, rtol=0, atol=1e-2)
+        np.testing.assert_allclose(result.alternative, allowed.alternative, rtol=0, atol=1e-2)
 
 
 @pytest.mark.parametrize(

@@ -104,8 +104,8 @@ def test_taking_luck_off_changes_no_mean(blueprint: StoredBlueprint) -> None:
     missed = np.zeros(2)
     for part in range(12):
         some = paid(blueprint, below, dealt.some(part, 12), rng)
-        for n, found in enumerate((some.won / np.maximum(some.met, 1), some.mean())):
-            missed[n] += (((found - mean) ** 2) * some.met).sum()
+        for n, result in enumerate((some.won / np.maximum(some.met, 1), some.mean())):
+            missed[n] += (((result - mean) ** 2) * some.met).sum()
     assert missed[1] < 0.6 * missed[0]
 
 
@@ -134,13 +134,13 @@ def test_numpy_answers_what_pytorch_does(
     theirs, ours = known[::2], known[1:]
     monkeypatch.setattr("subgame.play.hunl.flop_network.ROWS", 7)  # in several parts
     for o in (0, 1):
-        found = network.values(flop, leaves, o, (theirs, ours))
-        assert found.shape == (CHOICES, 3, len(theirs), len(ours))
+        result = network.values(flop, leaves, o, (theirs, ours))
+        assert result.shape == (CHOICES, 3, len(theirs), len(ours))
         for l, leaf in enumerate(leaves):
             rows = [inputs(blueprint, flop, leaf, o, (b, c)) for b in theirs for c in ours]
             with t.no_grad():
                 wanted = net(t.tensor(rows, dtype=t.float32)).numpy().T * leaf_unit(leaf)
-            assert found[:, l].reshape(CHOICES, -1) == pytest.approx(wanted, rel=1e-4, abs=1e-3)
+            assert result[:, l].reshape(CHOICES, -1) == pytest.approx(wanted, rel=1e-4, abs=1e-3)
     most = FlopNetwork(blueprint, [*arrays[:-1], (arrays[-1][0], arrays[-1][1] + 1e6)])
     assert most.values(flop, leaves, 0, (theirs, ours)) == pytest.approx(600)  # no more chips
 
@@ -177,11 +177,11 @@ def test_errors_leave_out_the_noise_of_the_values() -> None:
     place = np.zeros(n, np.int64)
     none = np.zeros(0, np.float32)
     held = Examples(place, place, place, none, halves, none, none, np.array([0.5]))
-    found = errors(true + rng.normal(size=(n, 1)) * 0.3, held)
-    assert isinstance(found, Errors)
-    assert found.error == pytest.approx([0.15] * 4, rel=0.05)
-    assert found.spread == pytest.approx([0.5, 0.5, 0.5, 1], rel=0.05)
-    assert found.noise == pytest.approx([0.5 / 2**0.5] * 4, rel=0.05)
+    result = errors(true + rng.normal(size=(n, 1)) * 0.3, held)
+    assert isinstance(result, Errors)
+    assert result.error == pytest.approx([0.15] * 4, rel=0.05)
+    assert result.spread == pytest.approx([0.5, 0.5, 0.5, 1], rel=0.05)
+    assert result.noise == pytest.approx([0.5 / 2**0.5] * 4, rel=0.05)
 
 
 class Known:
@@ -227,12 +227,12 @@ def test_the_agent_plays_with_the_network_beside_its_blueprint(
     blueprint.save(file)
     read = StoredBlueprint.load(file)
     game = hunl(600, bets="all: 0.7x a", ranks="9TJQKA", suits="cd")
-    told: dict[str, Any] = {"limited": "flop: 0.7x / cap 1", "iterations": 5, "seconds": None}
+    options: dict[str, Any] = {"limited": "flop: 0.7x / cap 1", "iterations": 5, "seconds": None}
     with pytest.raises(sg.SubgameError, match="no network of values at the end of the flop beside"):
-        HoldemAgent(game, read, values="network", **told)
+        HoldemAgent(game, read, values="network", **options)
     network.save(file.with_suffix(SUFFIX))
     with pytest.raises(sg.SubgameError, match="no kind of values called 'table'"):
-        HoldemAgent(game, read, values="table", **told)
+        HoldemAgent(game, read, values="table", **options)
     agent = play.load(game, "limited", blueprint=str(file), values="network", iterations=200)
     assert isinstance(agent, HoldemAgent)
     assert agent.planner is not None
@@ -294,10 +294,10 @@ def test_the_network_that_comes_with_the_package() -> None:
     leaf, rng = blueprint.game.start().play("cr300ccc"), np.random.default_rng(5)
     dealt = deal(blueprint, 32, rng)
     flop, pairs = dealt.boards[0][:3], dealt.pairs
-    found = network.values(flop, [leaf], 0, (pairs.buckets, pairs.buckets))[0, 0]
+    result = network.values(flop, [leaf], 0, (pairs.buckets, pairs.buckets))[0, 0]
     sums = paid(blueprint, what_follows(blueprint, blueprint.decision(leaf)), dealt, rng)
     drawn = np.repeat(np.arange(sums.met.size), sums.met.ravel().astype(np.int64))
-    rows = np.stack([sums.mean()[0, 0], found, pairs.equity[0]]).reshape(3, -1)[:, drawn]
+    rows = np.stack([sums.mean()[0, 0], result, pairs.equity[0]]).reshape(3, -1)[:, drawn]
     by_network, by_equity = np.corrcoef(rows)[0, 1:]
     assert by_network > 0.8
     assert by_network > by_equity + 0.1

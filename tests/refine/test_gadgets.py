@@ -84,7 +84,7 @@ def test_refined_resolve_improves_on_resolve_in_leduc() -> None:
     weak = sg.solve(tree, iterations=5).strategy
     subgames = sg.cut(tree, "after round 1")
     for schedule in ("lp", "cfr+"):
-        found = {}
+        result = {}
         for eps in (0.0, 0.1):
             gadget = sg.Resolve(refined=eps)
             limit = None if schedule == "lp" else 300
@@ -93,9 +93,9 @@ def test_refined_resolve_improves_on_resolve_in_leduc() -> None:
             )
             assert refined.margin >= -1e-3
             assert refined.after.mean <= refined.before.mean + 1e-3
-            found[eps] = refined.after.mean
-        assert found[0.1] < 0.5 * refined.before.mean
-    assert found[0.1] < 0.6 * found[0.0]
+            result[eps] = refined.after.mean
+        assert result[0.1] < 0.5 * refined.before.mean
+    assert result[0.1] < 0.6 * result[0.0]
 
 
 def test_many_root_infosets_share_the_tremble() -> None:
@@ -106,14 +106,14 @@ def test_many_root_infosets_share_the_tremble() -> None:
     for refined in (0.4, 0.1, 0.001):
         gadget = sg.Maxmargin(refined=refined)
         for schedule, iterations in (("lp", None), ("cfr+", 500)):
-            found = sg.refine(
+            result = sg.refine(
                 tree, weak, at="cc", technique=gadget, schedule=schedule, iterations=iterations
             )
-            assert found.margin <= exact + EXACT
-            for _, infoset, row in found.strategy.rows():
+            assert result.margin <= exact + EXACT
+            for _, infoset, row in result.strategy.rows():
                 assert min(row.values()) >= 0, infoset
             if refined == 0.001:
-                assert found.margin == pytest.approx(exact, abs=1e-2)
+                assert result.margin == pytest.approx(exact, abs=1e-2)
 
 
 # Estimates, and keeping them safe -----------------------------------------------------------------
@@ -380,9 +380,9 @@ def test_what_the_others_do_not_promise(why: str) -> None:
 def test_the_table_says_one_thing_about_gifts() -> None:
     """Reach-Maxmargin gives back the whole gift, which is no growth; not split it may be one."""
     tree = sg.compile(sg.games.load("coin-toss-two"))
-    told = {}
+    options = {}
     for split in (True, False):
-        found = sg.refine(
+        refined = sg.refine(
             tree,
             sg.Strategy.published(tree, "paper"),
             at=["Play S1", "Play S2"],
@@ -390,10 +390,10 @@ def test_the_table_says_one_thing_about_gifts() -> None:
             schedule="lp",
             player=1,
         )
-        assert (found.parts[0].values - found.parts[0].cbv).max() > 0.1
-        assert found.margin > 0.1
-        told[split] = found
-    assert told[True].bound == 0
-    assert "grown by at most 0\n" in told[True].text()
-    assert told[False].bound > 0.1
-    assert "Nothing is guaranteed: gifts are not split" in told[False].text()
+        assert (refined.parts[0].values - refined.parts[0].cbv).max() > 0.1
+        assert refined.margin > 0.1
+        options[split] = refined
+    assert options[True].bound == 0
+    assert "grown by at most 0\n" in options[True].text()
+    assert options[False].bound > 0.1
+    assert "Nothing is guaranteed: gifts are not split" in options[False].text()

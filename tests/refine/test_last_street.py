@@ -42,16 +42,16 @@ def made() -> Blueprint:
     """
     bets = "preflop: 0.8x / cap 1; flop: 0.7x / cap 1"
     tree = compile_range_tree(sg.holdem.nlfh(1000, 50, 100, bets, "89TJQKA", "s"))
-    found = Blueprint(abstract(tree, {"flop": 6}).buckets, "dcfr")
-    found.advance(15)
-    return found
+    result = Blueprint(abstract(tree, {"flop": 6}).buckets, "dcfr")
+    result.advance(15)
+    return result
 
 
 @cache
 def strategies() -> tuple[sg.Strategy, sg.Strategy]:
     """The blueprint and the last iterate, for `refine`."""
-    found, last = made(), [np.asarray(made().batch.behaviour(p, made().last(p))) for p in (0, 1)]
-    return found.strategy(), sg.Strategy(found.tree, (last[0], last[1]))
+    result, last = made(), [np.asarray(made().batch.behaviour(p, made().last(p))) for p in (0, 1)]
+    return result.strategy(), sg.Strategy(result.tree, (last[0], last[1]))
 
 
 @cache
@@ -69,10 +69,10 @@ def subgames() -> list[Subgame]:
 def test_gadgets_are_given_what_refine_gives_them(name: str, p: int) -> None:
     """On every way and board, whatever the gadget needs: reach, values, gifts, uncertainty."""
     gadget, (average, last) = GADGETS[name], strategies()
-    found = street_of(p).inputs(gadget)
+    result = street_of(p).inputs(gadget)
     trunk = Trunk(average, 1 - p, last)
     parts = subgames()
-    assert len(parts) == len(found.weight) > 50
+    assert len(parts) == len(result.weight) > 50
     boards = len(made().tree.units.dealt[1].cards)
     ways = len(parts) // boards
     for k in np.random.default_rng(p).permutation(len(parts))[:6].tolist():
@@ -83,14 +83,14 @@ def test_gadgets_are_given_what_refine_gives_them(name: str, p: int) -> None:
         def row(values: Any, k: int = k, many: int = many) -> Any:
             return values[k, :many].numpy()
 
-        assert row(found.alternative)[real] == pytest.approx(want.alternative[real], 1e-5, 2e-2)
-        assert row(found.cbv)[real] == pytest.approx(want.cbv[real], abs=1e-3)
+        assert row(result.alternative)[real] == pytest.approx(want.alternative[real], 1e-5, 2e-2)
+        assert row(result.cbv)[real] == pytest.approx(want.cbv[real], abs=1e-3)
         assert want.spread is not None
-        assert row(found.spread)[real] == pytest.approx(want.spread[real], abs=1e-2)
+        assert row(result.spread)[real] == pytest.approx(want.spread[real], abs=1e-2)
         for mine, other in (
-            (row(found.weight), want.weight),
-            (found.our_reach[k].numpy()[: len(want.our_reach)], want.our_reach),
-            (row(found.opponent_reach), want.opponent_reach),
+            (row(result.weight), want.weight),
+            (result.our_reach[k].numpy()[: len(want.our_reach)], want.our_reach),
+            (row(result.opponent_reach), want.opponent_reach),
         ):  # up to a factor
             assert mine / mine.max() == pytest.approx(other / other.max(), abs=1e-5)
 
@@ -136,13 +136,13 @@ def test_batches_of_boards_make_no_difference(boards: int) -> None:
     assert cut.memory <= limit < whole.memory
     reach, both = sg.ReachMaxmargin(split=False), sg.Maxmargin(lexicographic=True)
     for gadget in (reach,) if boards == 1 else (reach, both, Adaptive()):
-        want, found = (street.evaluate(gadget, "dcfr", 2) for street in (whole, cut))
-        assert found == pytest.approx(want, rel=1e-5)
+        want, result = (street.evaluate(gadget, "dcfr", 2) for street in (whole, cut))
+        assert result == pytest.approx(want, rel=1e-5)
     if boards > 1:
         played = cut.solve(reach, "dcfr", 2)
-        found = cut.evaluate(reach, "dcfr", 2)
-        assert made().wins(1, played) == pytest.approx(found.won, rel=1e-9)
-        assert cut.margin(played, reach) == pytest.approx(found.margin, rel=1e-9)
+        result = cut.evaluate(reach, "dcfr", 2)
+        assert made().wins(1, played) == pytest.approx(result.won, rel=1e-9)
+        assert cut.margin(played, reach) == pytest.approx(result.margin, rel=1e-9)
 
 
 def test_only_the_last_street_can_have_some_boards() -> None:

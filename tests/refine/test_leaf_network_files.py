@@ -57,7 +57,7 @@ def values(network: LeafNetwork, player: int) -> list[np.ndarray]:
         values=network,
         continuations=network.continuations,
     )
-    return [found.value for found in limited.values]
+    return [value.value for value in limited.values]
 
 
 def test_both_players_networks_come_back(tmp_path: Path) -> None:
@@ -109,14 +109,14 @@ def test_errors_know_their_data() -> None:
     limited = depth_limited(
         tree, blueprint, at=ROUND, continuations=trained(0).continuations, values=plays
     )
-    errors = np.concatenate([found.error.ravel() for found in limited.values])
+    errors = np.concatenate([value.error.ravel() for value in limited.values])
     assert trained(0).data_error == pytest.approx(np.sqrt((errors**2).mean()))
-    target = np.concatenate([found.value.ravel() for found in limited.values])
+    target = np.concatenate([value.value.ravel() for value in limited.values])
     assert trained(0).spread == pytest.approx(target.std())
 
 
 def test_progress_is_told_from_nothing_to_all() -> None:
-    told: list[tuple[str, float]] = []
+    messages: list[tuple[str, float]] = []
     train_leaf_network(
         tree_of("leduc-ranks"),
         rough("leduc-ranks"),
@@ -124,10 +124,10 @@ def test_progress_is_told_from_nothing_to_all() -> None:
         data=Rollouts(2),
         layers=(4,),
         epochs=4,
-        progress=lambda what, share: told.append((what, share)),
+        progress=lambda what, share: messages.append((what, share)),
     )
     for what, count in (("Playing on from the limit", 5), ("Training the network", 4)):
-        shares = [share for said, share in told if said == what]
+        shares = [share for said, share in messages if said == what]
         assert shares == pytest.approx(np.arange(1, count + 1) / count)
 
 
@@ -161,8 +161,8 @@ def test_a_part_of_the_limit_is_part_of_it() -> None:
         within=within,
     )
     whole = dict(zip([s.name for s in sg.cut(tree, ROUND)], values(network, 0), strict=True))
-    for leaf, found in zip(limited.leaves, limited.values, strict=True):
-        np.testing.assert_allclose(found.value, whole[leaf.subgame.name], atol=1e-6)
+    for leaf, result in zip(limited.leaves, limited.values, strict=True):
+        np.testing.assert_allclose(result.value, whole[leaf.subgame.name], atol=1e-6)
 
 
 def test_files_for_other_trees_and_damaged_files(tmp_path: Path) -> None:

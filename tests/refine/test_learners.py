@@ -85,8 +85,8 @@ def entry_of(run: GadgetRun) -> Floats:
     """[s] how often the opponent has entered on average, at the root infosets that are reached."""
     learner = run.cfr.learner
     assert isinstance(learner, Choice)
-    found = regret_matching(learner.average, learner.axis, learner.real)
-    out: Floats = np.asarray(found)[0, 0][np.asarray(run.inputs.weight) > 0]
+    result = regret_matching(learner.average, learner.axis, learner.real)
+    out: Floats = np.asarray(result)[0, 0][np.asarray(run.inputs.weight) > 0]
     return out
 
 
@@ -95,8 +95,8 @@ def entry_in(run: Run, gadget: Gadget, inputs: GadgetInputs) -> Floats:
     o, reached = inputs.opponent, np.flatnonzero(np.asarray(inputs.weight) > 0)
     side, sigma = run.tree.players[o], run.played()[o]
     if gadget.entry == "choose":  # one infoset, an action per root infoset that is reached
-        found = [i for i, name in enumerate(side.names) if name == "which root infoset?"]
-        return np.asarray(sigma)[side.sequences(found[0])]
+        result = [i for i, name in enumerate(side.names) if name == "which root infoset?"]
+        return np.asarray(sigma)[side.sequences(result[0])]
     enter = [i for i, name in enumerate(side.names) if name.endswith("· enter?")]
     assert [side.names[i] for i in enter] == [f"{slot} · enter?" for slot in side.slots]
     return np.array([sigma[side.sequences(enter[s])[0]] for s in reached])
@@ -150,8 +150,8 @@ def test_a_tremble_keeps_every_choice() -> None:
 
 
 def test_normalise_and_regret_matching() -> None:
-    found = normalise(np.array([2.0, 5.0]), np.array([0.5, 0.0]))
-    assert found.tolist() == [4.0, 0.0]  # nobody comes to the second
+    result = normalise(np.array([2.0, 5.0]), np.array([0.5, 0.0]))
+    assert result.tolist() == [4.0, 0.0]  # nobody comes to the second
     played = regret_matching(np.array([[3.0, -1.0, 1.0], [-1.0, -2.0, 0.0]]), axis=1)
     np.testing.assert_allclose(played, [[0.75, 0, 0.25], [1 / 3, 1 / 3, 1 / 3]], atol=1e-12)
     real = np.array([[True, True, False]])
@@ -168,7 +168,8 @@ def random_alternative(
 ) -> RandomAlternative:
     """Alternatives of one root."""
     mean, spread, weight = (
-        np.array(each, dtype=np.float64)[None] for each in np.broadcast_arrays(mean, spread, weight)
+        np.array(array, dtype=np.float64)[None]
+        for array in np.broadcast_arrays(mean, spread, weight)
     )
     inputs = GadgetInputs(
         opponent=1,
@@ -212,7 +213,7 @@ def hedged_by_quadrature(v: float, mean: float, spread: float, rate: float) -> f
     cuts = {round(middle + k * steep, 6) for k in (-4, -1, 0, 1, 4)} | {-3.0, 0.0, 3.0}
     edges = [-12.0, *sorted(z for z in cuts if -12 < z < 12), 12.0]
     pieces = (quad(density, lo, hi, epsabs=1e-13, limit=100) for lo, hi in pairwise(edges))
-    return float(sum(found for found, _ in pieces))
+    return float(sum(result for result, _ in pieces))
 
 
 @pytest.mark.parametrize("steepness", [0.01, 1, 2, 5, 30, 1000])
@@ -228,8 +229,8 @@ def test_hedge_integral(steepness: float) -> None:
 def test_hedge_at_its_ends() -> None:
     """No spread is the logistic function; no rate a coin; a great rate the normal distribution."""
     for v, mean, rate in ((1.0, 2.0, 3.0), (1.0, -2.0, 3.0), (0.0, 0.0, 1.0)):
-        found = hedged(np.array([v]), mean, 0.0, rate)
-        assert found == pytest.approx([expit(rate * (v - mean))], abs=MIXTURE)
+        result = hedged(np.array([v]), mean, 0.0, rate)
+        assert result == pytest.approx([expit(rate * (v - mean))], abs=MIXTURE)
     assert hedged(np.array([1e6]), 0.0, 0.0, 1e6) == pytest.approx([1], abs=1e-14)
     assert hedged(np.array([-1e6]), 0.0, 0.0, 1e6) == pytest.approx([0], abs=1e-300)
     assert hedged(np.array([3.0]), 0.0, 1.0, 1e-6) == pytest.approx([0.5], abs=1e-6)
@@ -239,10 +240,10 @@ def test_hedge_at_its_ends() -> None:
 
 def test_hedge_grows_with_the_value_of_entering() -> None:
     for spread, rate in ((1.0, 0.5), (1.0, 1.999), (1.0, 2.001), (1.0, 30.0), (0.1, 5.0)):
-        found = hedged(np.linspace(-3, 3, 121), 0.0, spread, rate)
-        assert (np.diff(found) > -1e-12).all()
-        assert ((found >= 0) & (found <= 1 + 1e-12)).all()
-        np.testing.assert_allclose(found + found[::-1], 1, atol=1e-9)  # symmetric about the mean
+        result = hedged(np.linspace(-3, 3, 121), 0.0, spread, rate)
+        assert (np.diff(result) > -1e-12).all()
+        assert ((result >= 0) & (result <= 1 + 1e-12)).all()
+        np.testing.assert_allclose(result + result[::-1], 1, atol=1e-9)  # symmetric about the mean
 
 
 @pytest.mark.parametrize("spread", [0.05, 1.0])
@@ -300,7 +301,7 @@ def test_where_nobody_would_enter_the_blueprint_does() -> None:
     """
     ones = np.ones((2, 2))
     reach, mean = np.array([[0.5, 0.25]] * 2), np.array([[1e6, 1e6], [0.0, 1e6]])
-    given = GadgetInputs(1, ones, reach, ones, mean, mean, 1e-3 * ones)
-    learner = RandomAlternative(given, "respond")
+    arguments = GadgetInputs(1, ones, reach, ones, mean, mean, 1e-3 * ones)
+    learner = RandomAlternative(arguments, "respond")
     learner.observe(ones, np.zeros((2, 4)))
     assert learner.enter().tolist() == [[1e-6, 0.5e-6], [1.0, 0.0]]

@@ -104,11 +104,11 @@ def test_exact_values_are_those_of_the_rules(name: str, at: str) -> None:
     limited = depth_limited(tree, mixed[0], at=at, continuations=theirs, own=own)
     assert limited.standard_error == 0
     rows = [profile_of(strategy) for strategy in mixed]
-    for leaf, found in zip(limited.leaves[:4], limited.values, strict=False):
+    for leaf, result in zip(limited.leaves[:4], limited.values, strict=False):
         for h, state in list(enumerate(leaf.states()))[:10]:
             for k, m in np.ndindex(2, 2):
                 value = play_on(state, (rows[k][0], rows[m][1]))
-                assert found.value[h, k, m] == pytest.approx(value, abs=1e-12)
+                assert result.value[h, k, m] == pytest.approx(value, abs=1e-12)
 
 
 def test_rollouts_estimate_the_exact_values() -> None:
@@ -162,8 +162,8 @@ def test_a_network_learns_the_values() -> None:
         )
         learned = depth_limited(tree, blueprint, at=ROUND, continuations=theirs, values=net)
         assert learned.standard_error == pytest.approx(net.training_error)
-        for found, true in zip(learned.values, exact.values, strict=True):
-            assert np.sqrt(((found.value - true.value) ** 2).mean()) < near * spread
+        for result, true in zip(learned.values, exact.values, strict=True):
+            assert np.sqrt(((result.value - true.value) ** 2).mean()) < near * spread
         if data is exact_values:  # good enough to play by
             solved = sg.solve_limited(learned)
             best = best_completion(tree, solved.strategy, at=ROUND, player=0)

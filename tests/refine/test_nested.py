@@ -49,10 +49,10 @@ def nested(game: str, sizes: str, technique: str, method: Any = "inexpensive") -
     )
 
 
-def check_bound(found: Nested) -> None:
+def check_bound(result: Nested) -> None:
     for p in (0, 1):
-        limit = found.before.per_seat[p] + found.bound_per_seat[p]
-        assert found.after.per_seat[p] <= limit + 1e-9
+        limit = result.before.per_seat[p] + result.bound_per_seat[p]
+        assert result.after.per_seat[p] <= limit + 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,24 +102,24 @@ class Fewer(Game):
 @pytest.mark.parametrize(("game", "sizes"), [(KUHN, "all"), (LEDUC, "all"), (DEEP, "0.5x 1x a")])
 def test_better_than_translation(game: str, sizes: str, technique: str) -> None:
     """Brown & Sandholm 2017, Table 2: nested solving is far less exploitable; in Leduc, 3 times."""
-    found, large = nested(game, sizes, technique), tree(game.format(sizes))
+    result, large = nested(game, sizes, technique), tree(game.format(sizes))
     translated = sg.exploitability(large, translate(large, blueprint(game.format("fcpa"))))
-    assert found.answers
-    assert float(found.after) < float(translated) / (1 if game == KUHN else 3)
-    check_bound(found)
+    assert result.answers
+    assert float(result.after) < float(translated) / (1 if game == KUHN else 3)
+    check_bound(result)
 
 
 @pytest.mark.parametrize("technique", ["unsafe", "resolve", "maxmargin"])
 def test_expensive(technique: str) -> None:
-    found = nested(LEDUC, "all", technique, "expensive")
-    check_bound(found)
+    result = nested(LEDUC, "all", technique, "expensive")
+    check_bound(result)
     cheap = nested(LEDUC, "all", "resolve")
-    assert {(a.public, a.player) for a in found.answers} == {
+    assert {(a.public, a.player) for a in result.answers} == {
         (a.public, a.player) for a in cheap.answers
     }
     if technique != "unsafe":  # which has no bound of its own
         other = nested(LEDUC, "all", technique)
-        assert float(found.after) == pytest.approx(float(other.after), abs=5e-3)
+        assert float(result.after) == pytest.approx(float(other.after), abs=5e-3)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -127,9 +127,9 @@ def test_expensive(technique: str) -> None:
 def test_the_bound_holds_for_any_blueprint(seed: int, technique: str) -> None:
     """A random blueprint gives a lot away; CBV~ is then large and the answers hold it."""
     small, large = (tree(LEDUC.format(sizes)) for sizes in ("fcpa", "all"))
-    found = nest(large, sg.Strategy.random(small, seed), technique=technique, iterations=100)
-    check_bound(found)
-    assert float(found.after) <= float(found.before) + 0.02
+    result = nest(large, sg.Strategy.random(small, seed), technique=technique, iterations=100)
+    check_bound(result)
+    assert float(result.after) <= float(result.before) + 0.02
 
 
 def test_off_tree_actions_after_off_tree_actions() -> None:
@@ -141,16 +141,16 @@ def test_off_tree_actions_after_off_tree_actions() -> None:
 def test_one_more_size_only() -> None:
     """`against_size`: the data behind the plot of `subgame reproduce no-limit-leduc-sizes`."""
     strategy = blueprint("no-limit-leduc(stack=40, ante=10, bets=1x a)")
-    found = against_size(strategy, 0.5, stack=40, techniques=("resolve",), iterations=200)
-    assert found.answers > 0
-    assert 0 < 3 * found.nested["resolve"] < found.translated
+    result = against_size(strategy, 0.5, stack=40, techniques=("resolve",), iterations=200)
+    assert result.answers > 0
+    assert 0 < 3 * result.nested["resolve"] < result.translated
 
 
 # What it is made of --------------------------------------------------------------------------
 
 
-def first(found: Nested, player: int) -> Answer:
-    return next(a for a in found.answers if a.player == player and a.depth == 1)
+def first(result: Nested, player: int) -> Answer:
+    return next(a for a in result.answers if a.player == player and a.depth == 1)
 
 
 def test_the_alternative_payoff_is_the_best_within_the_abstraction() -> None:
@@ -177,13 +177,13 @@ def solves(monkeypatch: pytest.MonkeyPatch) -> list[tuple[GadgetInputs, Solved]]
 
 def test_maxmargin_holds_the_margin_it_found(solves: list[tuple[GadgetInputs, Solved]]) -> None:
     """The gadget game's value is the smallest margin, measured again in the subgame itself."""
-    found = nest(
+    result = nest(
         tree(LEDUC.format("all")),
         blueprint(LEDUC.format("fcpa")),
         technique="maxmargin",
         schedule="lp",
     )
-    for answer, (_, solved) in zip(found.answers, solves, strict=True):
+    for answer, (_, solved) in zip(result.answers, solves, strict=True):
         reached = answer.weight > 0
         margin = (answer.cbv - answer.values)[reached].min()
         theirs = solved.result.value * (1 if answer.player == 1 else -1)
@@ -202,11 +202,11 @@ def test_gifts_that_are_not_split_are_larger(
     for split in (True, False):
         solves.clear()
         gadget = make(split=split, gifts="estimated")  # folding is too bad here for "lower" ones
-        found = nest(large, strategy, technique=gadget, iterations=20)
-        assert np.isfinite(found.after.mean)
-        assert all(np.isfinite(answer.values).all() for answer in found.answers)
+        result = nest(large, strategy, technique=gadget, iterations=20)
+        assert np.isfinite(result.after.mean)
+        assert all(np.isfinite(answer.values).all() for answer in result.answers)
         assert all(np.isfinite(inputs.alternative).all() for inputs, _ in solves)
-        pairs = zip(found.answers, solves, strict=True)
+        pairs = zip(result.answers, solves, strict=True)
         # Below the first off-tree action the blueprint is the answers', which differ.
         gifts.append([i.alternative - i.cbv for answer, (i, _) in pairs if answer.depth == 1])
     larger = 0
@@ -218,20 +218,22 @@ def test_gifts_that_are_not_split_are_larger(
 
 
 def test_on_the_tree_the_blueprint_stays() -> None:
-    found, small = nested(LEDUC, "all", "resolve"), blueprint(LEDUC.format("fcpa"))
+    result, small = nested(LEDUC, "all", "resolve"), blueprint(LEDUC.format("fcpa"))
     for p, name, row in small.rows():
-        there = found.strategy.row(p, found.strategy.tree.players[p].index[name])
+        there = result.strategy.row(p, result.strategy.tree.players[p].index[name])
         assert {a: q for a, q in there.items() if a in row} == pytest.approx(row)
         assert sum(there.values()) == pytest.approx(1)
 
 
 def test_without_off_tree_actions_nothing_changes() -> None:
     strategy = blueprint(KUHN.format("fcpa"))
-    found = nest(strategy.tree, strategy)
-    assert not found.answers
-    assert found.after == found.before
-    assert found.bound == 0
-    assert all(np.allclose(a, b) for a, b in zip(found.strategy.probs, strategy.probs, strict=True))
+    result = nest(strategy.tree, strategy)
+    assert not result.answers
+    assert result.after == result.before
+    assert result.bound == 0
+    assert all(
+        np.allclose(a, b) for a, b in zip(result.strategy.probs, strategy.probs, strict=True)
+    )
 
 
 def test_one_player_alone() -> None:
@@ -256,11 +258,11 @@ def test_any_game_with_a_smaller_tree() -> None:
     small = sg.compile(Fewer("leduc-ranks", second_raise))
     large = sg.compile(sg.games.load("leduc-ranks"))
     strategy = sg.solve(small, iterations=500).strategy
-    found = nest(large, strategy, technique="resolve", iterations=200)
-    check_bound(found)
-    assert {answer.action for answer in found.answers} == {"r"}
+    result = nest(large, strategy, technique="resolve", iterations=200)
+    check_bound(result)
+    assert {answer.action for answer in result.answers} == {"r"}
     at_random = sg.Strategy.from_table(large, strategy.table())  # uniform where we know nothing
-    assert float(found.after) < sg.exploitability(large, at_random).mean / 2
+    assert float(result.after) < sg.exploitability(large, at_random).mean / 2
 
 
 def test_the_widened_game_is_a_game() -> None:
@@ -276,12 +278,12 @@ def test_the_widened_game_is_a_game() -> None:
 def test_edges_are_answered_legally() -> None:
     """The least bet, all-in, all-in for less: a distribution over what the rules allow."""
     game = "no-limit-kuhn(stack=8, bets={})"
-    found = nest(tree(game.format("all")), blueprint(game.format("fcpa")), iterations=100)
-    answered = {(answer.public, answer.player) for answer in found.answers}
+    result = nest(tree(game.format("all")), blueprint(game.format("fcpa")), iterations=100)
+    answered = {(answer.public, answer.player) for answer in result.answers}
     assert (":r1", 1) in answered  # the least bet
     assert (":cr6", 0) in answered
     for hand in "JQK":
-        least, large, all_in = (found.strategy[f"{hand}:{line}"] for line in ("r1", "r5", "r7"))
+        least, large, all_in = (result.strategy[f"{hand}:{line}"] for line in ("r1", "r5", "r7"))
         assert set(large) == {"f", "c", "r7"}  # a raise to 7 is all-in for less
         assert set(all_in) == {"f", "c"}  # and after it nobody bets
         for row in (least, large, all_in):
@@ -337,16 +339,16 @@ def test_no_answer_to_a_first_action_loses_less_than_resolve(seed: int | None) -
         if seed is None
         else sg.Strategy.random(small, seed)
     )
-    found = {
+    result = {
         technique: nest(large, strategy, technique=technique, player=1, schedule="lp")
         for technique in TECHNIQUES
     }
     won = {
         technique: float(sg.best_response(large, each.strategy, 0).value)
-        for technique, each in found.items()
+        for technique, each in result.items()
     }
-    best = best_completion(large, found["maxmargin"].strategy, at="r", player=1).value
-    assert [answer.public for answer in found["resolve"].answers] == ["r"]
+    best = best_completion(large, result["maxmargin"].strategy, at="r", player=1).value
+    assert [answer.public for answer in result["resolve"].answers] == ["r"]
     assert won["resolve"] == pytest.approx(-best, abs=1e-7)  # any strategy after the raise
     assert min(won.values()) >= won["resolve"] - 1e-7
     if seed is None:  # a raise that is good for some hands: Maxmargin holds the others no better

@@ -88,12 +88,12 @@ def test_hold_em_is_played_as_over_histories(player: int) -> None:
             "schedule": "dcfr",
             "iterations": 300,
         }
-        found = (
+        result = (
             sg.play_limited(tree, blueprint, **options),
             sg.play_limited(other, same, at=["before the river"], **options),
         )
-        assert found[0].before.per_seat == pytest.approx(found[1].before.per_seat, abs=1e-6)
-        return [each.after.per_seat[player] for each in found]
+        assert result[0].before.per_seat == pytest.approx(result[1].before.per_seat, abs=1e-6)
+        return [each.after.per_seat[player] for each in result]
 
     refined = lost(sg.Resolve(refined=0.1))
     assert refined[0] == pytest.approx(refined[1], abs=1e-5)

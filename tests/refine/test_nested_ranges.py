@@ -58,12 +58,12 @@ def spot(street: str, merge: bool = True) -> Spot:
     small, large = (
         sg.holdem.endgame(board, 4, 12, ranges, bets, deck=DECK) for bets in (SMALL, LARGE)
     )
-    found = sg.solve(sg.compile(small, merge=merge), "dcfr", iterations=100, threads=1)
+    solved = sg.solve(sg.compile(small, merge=merge), "dcfr", iterations=100, threads=1)
     return Spot(
         sg.compile(large, merge=merge),
-        found.strategy,
+        solved.strategy,
         sg.compile(large, explicit=True),
-        same_over(sg.compile(small, explicit=True), found.strategy),
+        same_over(sg.compile(small, explicit=True), solved.strategy),
     )
 
 
@@ -77,32 +77,32 @@ def nest_both(at: Spot, name: str, **options: Any) -> tuple[Nested, Nested]:
     return ranges, want
 
 
-def check_equal(found: Nested, want: Nested, within: float, bounds: bool = True) -> None:
-    assert found.after.per_seat == pytest.approx(want.after.per_seat, abs=within)
+def check_equal(result: Nested, want: Nested, within: float, bounds: bool = True) -> None:
+    assert result.after.per_seat == pytest.approx(want.after.per_seat, abs=within)
     if bounds:
-        assert found.bound_per_seat == pytest.approx(want.bound_per_seat, abs=within)
+        assert result.bound_per_seat == pytest.approx(want.bound_per_seat, abs=within)
 
 
 @pytest.mark.parametrize("merge", [True, False])
 @pytest.mark.parametrize("name", TECHNIQUES)
 def test_the_first_iterations_are_those_of_histories(name: str, merge: bool) -> None:
     """Later, hold'em kernels still answer where nobody comes, by a trace of reach."""
-    found, want = nest_both(spot("river", merge), name, schedule="cfr", iterations=3)
-    check_equal(found, want, 1e-6)
-    assert [a.depth for a in found.answers] == [a.depth for a in want.answers]
+    result, want = nest_both(spot("river", merge), name, schedule="cfr", iterations=3)
+    check_equal(result, want, 1e-6)
+    assert [a.depth for a in result.answers] == [a.depth for a in want.answers]
 
 
 @pytest.mark.parametrize("name", ["maxmargin", "reach-maxmargin"])
 def test_where_somebody_always_enters_all_iterations_are(name: str) -> None:
-    found, want = nest_both(spot("river"), name, schedule="cfr", iterations=40)
-    check_equal(found, want, 1e-6)
+    result, want = nest_both(spot("river"), name, schedule="cfr", iterations=40)
+    check_equal(result, want, 1e-6)
 
 
 @pytest.mark.parametrize(("name", "merge"), list(zip(TECHNIQUES, [True, False] * 3, strict=True)))
 def test_solved_answers_are_those_found_history_by_history(name: str, merge: bool) -> None:
     """With cards to come. Within gifts that are not split, answers are not unique."""
-    found, want = nest_both(spot("turn", merge), name, schedule="dcfr", iterations=500)
-    check_equal(found, want, 1e-5, bounds="not split" not in name)
+    result, want = nest_both(spot("turn", merge), name, schedule="dcfr", iterations=500)
+    check_equal(result, want, 1e-5, bounds="not split" not in name)
 
 
 @pytest.mark.parametrize("name", ["maxmargin", "resolve, expensive"])
@@ -130,10 +130,11 @@ def test_answers_cost_no_more_than_the_bound(name: str) -> None:
     at, (gadget, method) = spot("turn"), TECHNIQUES[name]
     for iterations in (3, 30):
         options: dict[str, Any] = {"schedule": "dcfr", "iterations": iterations}
-        found = sg.nest(at.large, at.blueprint, technique=gadget, method=method, **options)
+        nested = sg.nest(at.large, at.blueprint, technique=gadget, method=method, **options)
         for p in (0, 1):
             assert (
-                found.after.per_seat[p] <= found.before.per_seat[p] + found.bound_per_seat[p] + 1e-6
+                nested.after.per_seat[p]
+                <= nested.before.per_seat[p] + nested.bound_per_seat[p] + 1e-6
             )
 
 
@@ -168,9 +169,9 @@ def wide() -> Spot:
 
 def test_margins_with_more_sizes_for_the_opponent() -> None:
     """The smallest margin that Maxmargin attains is unique, whatever else its solution does."""
-    found, want = nest_both(wide(), "maxmargin", player=1, schedule="pcfr+", iterations=200)
-    assert {a.player for a in found.answers} == {1}
-    for answer in found.answers:
+    result, want = nest_both(wide(), "maxmargin", player=1, schedule="pcfr+", iterations=200)
+    assert {a.player for a in result.answers} == {1}
+    for answer in result.answers:
         if answer.depth > 1:
             continue
         margin = (answer.cbv - answer.values)[answer.weight > 0].min()
@@ -180,23 +181,23 @@ def test_margins_with_more_sizes_for_the_opponent() -> None:
             if a.depth == 1 and a.public.rpartition("| ")[2] == answer.public
         )
         assert margin == pytest.approx(other, abs=0.1)  # of 40 chips and more in the pot
-    assert found.after.per_seat[1] == pytest.approx(want.after.per_seat[1], abs=0.02)
+    assert result.after.per_seat[1] == pytest.approx(want.after.per_seat[1], abs=0.02)
 
 
 def test_translation_with_more_sizes_for_the_opponent() -> None:
     at = wide()
-    found = sg.exploitability(at.large, sg.translate(at.large, at.blueprint))
+    result = sg.exploitability(at.large, sg.translate(at.large, at.blueprint))
     want = sg.exploitability(at.explicit, sg.translate(at.explicit, at.by_history))
-    assert found.per_seat == pytest.approx(want.per_seat, rel=1e-5)
+    assert result.per_seat == pytest.approx(want.per_seat, rel=1e-5)
 
 
 @pytest.mark.parametrize("merge", [True, False])
 def test_translation_where_the_round_in_mind_stays_open(merge: bool) -> None:
     """Nobody may raise the bet of half the pot; in mind it was a check, after which we bet."""
     at = spot("turn", merge)
-    found = sg.exploitability(at.large, sg.translate(at.large, at.blueprint))
+    result = sg.exploitability(at.large, sg.translate(at.large, at.blueprint))
     want = sg.exploitability(at.explicit, sg.translate(at.explicit, at.by_history))
-    assert found.per_seat == pytest.approx(want.per_seat, rel=1e-5)
+    assert result.per_seat == pytest.approx(want.per_seat, rel=1e-5)
 
 
 def test_an_open_round_in_mind_ends_with_a_call() -> None:
@@ -207,7 +208,7 @@ def test_an_open_round_in_mind_ends_with_a_call() -> None:
         for bets in (SMALL, LARGE)
     )
     blueprint = sg.Strategy.random(small, seed=5)
-    found = sg.translate(large, blueprint)
+    result = sg.translate(large, blueprint)
     share = (1 - 0.5) / (1 + 0.5)  # of a bet of half the pot that is taken for a check: f(1/2)
     turn, river = "KhTs | Qs Jh Th Ks | {}", "KhTs | Qs Jh Th Ks Ah | {}/c"
     lines = {
@@ -216,7 +217,7 @@ def test_an_open_round_in_mind_ends_with_a_call() -> None:
         "r4c": (1 - share) * blueprint[turn.format("r4")]["c"],
     }
     checked = sum(w * blueprint[river.format(line)]["c"] for line, w in lines.items())
-    got = found[river.format("r2c")]["c"]
+    got = result[river.format("r2c")]["c"]
     assert got == pytest.approx(checked / sum(lines.values()), abs=1e-6)
 
 

@@ -203,9 +203,9 @@ def test_rounding_is_that_of_float64(technique: str, schedule: str) -> None:
     tree = tree_of("leduc-ranks")
     blueprint = sg.solve_lp(tree).strategy
     options: dict[str, Any] = {"technique": technique, "schedule": schedule, "iterations": 3000}
-    found = sg.refine(tree, blueprint, at="after round 1", **options)
-    assert max(rises(found)) <= 1e-9
-    assert all(part.rounding < 1e-9 for part in found.parts)
+    result = sg.refine(tree, blueprint, at="after round 1", **options)
+    assert max(rises(result)) <= 1e-9
+    assert all(part.rounding < 1e-9 for part in result.parts)
 
 
 def test_several_subgames_together() -> None:
@@ -218,9 +218,9 @@ def test_several_subgames_together() -> None:
     blueprint = sg.Strategy.from_table(
         tree, sg.Strategy.published(tree, "paper").table() | {"Play S1": guess, "Play S2": guess}
     )
-    found = sg.refine(tree, blueprint, at=["Play S1", "Play S2"], player=1, schedule="lp")
+    result = sg.refine(tree, blueprint, at=["Play S1", "Play S2"], player=1, schedule="lp")
     parts = []
-    for part in found.parts:
+    for part in result.parts:
         side, sigma = part.subgame.tree.players[1], part.sigma.copy()
         assert side.actions[0] == ("Heads", "Tails")
         sigma[side.sequences(0)] = (0, 1)
@@ -230,12 +230,12 @@ def test_several_subgames_together() -> None:
         made = [(part.subgame, part.player, part.sigma) for part in played]
         return sg.exploitability(tree, combine(blueprint, made)).per_seat[1]
 
-    assert found.before.per_seat[1] == pytest.approx(0.125)
+    assert result.before.per_seat[1] == pytest.approx(0.125)
     for part in parts:
         assert part.margin == -0.75
         assert exploited([part]) == pytest.approx(0.0625)
     assert exploited(parts) == pytest.approx(0.25)
-    safe = _safe_parts(blueprint, parts, found.before, None)
+    safe = _safe_parts(blueprint, parts, result.before, None)
     assert [part.rejected for part in safe] == [None, -0.75]
     assert exploited(safe) == pytest.approx(0.0625)
 
@@ -392,18 +392,21 @@ def test_gifts_and_their_division() -> None:
             trunk = Trunk(blueprint, o)
             for subgame, root in zip(subgames, roots, strict=True):
                 weight = trunk.inputs(subgame, technique)[0].weight
-                found = subgame.gifts(trunk, technique, weight)
+                result = subgame.gifts(trunk, technique, weight)
                 slots = subgame.tree.players[o].slots
-                for slot, gift in zip(slots, found.tolist(), strict=True):
+                for slot, gift in zip(slots, result.tolist(), strict=True):
                     wanted = 0.0
                     for sequence in root.above[slot]:
-                        given, reach = gifts[sequence]
-                        wanted += given / (reach if technique.split else root.weight[slot])
+                        arguments, reach = gifts[sequence]
+                        wanted += arguments / (reach if technique.split else root.weight[slot])
                     assert gift == pytest.approx(wanted, abs=1e-9), (seed, slot)
                     positive += technique.split and gift > 1e-6
-        for sequence, (given, reach) in gifts.items():
-            if given > 1e-9:
-                assert taken(roots, sequence, given / reach) <= given + 1e-12, (seed, sequence)
+        for sequence, (arguments, reach) in gifts.items():
+            if arguments > 1e-9:
+                assert taken(roots, sequence, arguments / reach) <= arguments + 1e-12, (
+                    seed,
+                    sequence,
+                )
                 ways = sum(sequence in above for root in roots for above in root.above.values())
                 several += ways > 1
     assert positive > 100
@@ -419,7 +422,7 @@ def test_gifts_scaled_up_break_safety() -> None:
     seed, p = 139, 1
     tree, blueprint = tree_of(name_of(seed)), blueprint_of(seed)
     for schedule in ("lp", "cfr+"):
-        found = [
+        result = [
             sg.refine(
                 tree,
                 blueprint,
@@ -430,14 +433,14 @@ def test_gifts_scaled_up_break_safety() -> None:
             )
             for scale in (1, 100)
         ]
-        assert rises(found[0])[p] <= 1e-3
-        assert 1.0 < rises(found[1])[p] <= sum(part.bound for part in found[1].parts) + TINY
+        assert rises(result[0])[p] <= 1e-3
+        assert 1.0 < rises(result[1])[p] <= sum(part.bound for part in result[1].parts) + TINY
         # The gadget's own conditions hold; but the gifts were not there to be given back.
-        assert found[1].margin >= -max(part.gap or 0.0 for part in found[1].parts) - TINY
-        assert "no more than before" in found[0].text()
-        assert "gifts are multiplied by 100" in found[1].text()
-        assert found[1].is_worse
-        assert not found[1].technique.is_safe
+        assert result[1].margin >= -max(part.gap or 0.0 for part in result[1].parts) - TINY
+        assert "no more than before" in result[0].text()
+        assert "gifts are multiplied by 100" in result[1].text()
+        assert result[1].is_worse
+        assert not result[1].technique.is_safe
 
 
 @pytest.mark.parametrize(("seed", "p"), [(1, 0), (4, 0), (36, 1)])

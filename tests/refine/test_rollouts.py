@@ -86,9 +86,9 @@ def test_leaves_pay_what_buckets_win_from_hands_that_share_no_card(
     for p in (0, 1):
         many = 1 if p == opponent else choices
         reach = rng.random((2, many, len(hands[1 - p])))
-        found = leaves.won(p, reach)
-        assert found.shape == (2, choices, len(hands[p]))
-        for (l, k, h), one in np.ndenumerate(found):
+        result = leaves.won(p, reach)
+        assert result.shape == (2, choices, len(hands[p]))
+        for (l, k, h), one in np.ndenumerate(result):
             table = values[k, l] if p == opponent else -values[k, l].T
             row = reach[l, k % many]
             mean = row @ table[buckets[p][h], buckets[1 - p]]
@@ -110,13 +110,13 @@ def test_an_all_in_pays_what_it_wins_on_all_boards_to_come(
     rng = np.random.default_rng(0)
     for p in (0, 1):
         reach = rng.random((3, 1 if p == leaves.opponent else CHOICES, len(here.hands[1 - p])))
-        found = leaves.won(p, reach)
+        result = leaves.won(p, reach)
         for l, k in ((1, 0), (2, reach.shape[1] - 1)):
             whole = np.zeros(deck.num_hands)
             whole[here.hands[1 - p]] = reach[l, k]
             won, met = equities(boards, deck, whole[None])
             wanted = 600 * (2 * won - met)[..., 0].sum(0) / comb(len(left) - 4, 2)
-            assert found[l, k] == pytest.approx(wanted[here.hands[p]], rel=1e-4, abs=1e-2)
+            assert result[l, k] == pytest.approx(wanted[here.hands[p]], rel=1e-4, abs=1e-2)
 
 
 def test_a_street_is_solved(street: LimitedStreet) -> None:

@@ -58,9 +58,9 @@ def test_known_sizes_are_kept_and_larger_bets_never_go_down(name: str) -> None:
     ],
 )
 def test_table_1(name: str, row: tuple[float, ...]) -> None:
-    found = [mapping(name).lower(a, 1, 0.25) for a in (0, 0.001, 0.01, 0.05, 0.1)]
+    result = [mapping(name).lower(a, 1, 0.25) for a in (0, 0.001, 0.01, 0.05, 0.1)]
     # The paper's 0.012 and 0.131 are 0.0119 and 0.1308; it rounds 0.75075 to 0.751.
-    assert found == pytest.approx(row, abs=6e-4)
+    assert result == pytest.approx(row, abs=6e-4)
 
 
 def test_pseudo_harmonic_is_what_the_clairvoyance_game_asks_for() -> None:
@@ -116,7 +116,7 @@ def test_what_a_bet_is_taken_for() -> None:
 
 def test_what_is_answered() -> None:
     real: list[Bet | None] = [None, Bet(0.0), Bet(0.5), Bet(0.9), Bet(3.0, all_in=True)]
-    assert [answer(meant, real) for meant in FCPA] == [0, 1, 3, 4]
+    assert [answer(intended, real) for intended in FCPA] == [0, 1, 3, 4]
     assert answer(Bet(1.0), [None, Bet(0.0)]) == 1  # no bet after all-in: a call
     assert answer(None, [Bet(0.0), Bet(1.0)]) == 0  # nothing to fold to: a check
 
@@ -144,20 +144,20 @@ def test_without_off_tree_actions_nothing_changes(game: str, name: str) -> None:
 def test_own_sizes_lie_in_the_larger_tree_unchanged(game: str, name: str) -> None:
     """In the larger tree, along lines of the smaller one, the strategy is the blueprint."""
     strategy, large = blueprint(game.format("fcpa")), tree(game.format("all"))
-    found = translate(large, strategy, name)
+    result = translate(large, strategy, name)
     for p, side in enumerate(sequence_tree(strategy.tree).players):
         for i, infoset in enumerate(side.names):
             if side.plex.parent[i] == 0:
-                row = found.row(p, large.players[p].index[infoset])
+                row = result.row(p, large.players[p].index[infoset])
                 assert {a: row[a] for a in side.actions[i]} == pytest.approx(strategy.row(p, i))
 
 
 @pytest.mark.parametrize("k", range(3))
 def test_no_limit_kuhn_table_3(k: int) -> None:
     """All seven mappings at stacks 1, 3 and 5 (the rest: `subgame reproduce`)."""
-    found = {line["quantity"]: line["ours"] for line in kuhn_table(STACKS[: k + 1])[7 * k :]}
+    result = {line["quantity"]: line["ours"] for line in kuhn_table(STACKS[: k + 1])[7 * k :]}
     for name, printed in TABLE_3.items():
-        assert found[f"Kuhn, stack {STACKS[k]}, {name}"] == pytest.approx(printed[k], abs=1e-9)
+        assert result[f"Kuhn, stack {STACKS[k]}, {name}"] == pytest.approx(printed[k], abs=1e-9)
 
 
 # An oracle: hands played with the coin flips in plain sight ------------------------------------
@@ -250,8 +250,8 @@ def test_the_behaviour_strategy_is_the_translating_player(game: str, name: str, 
     """Every line with its coin flips, against a random opponent: the same value to 1e-10."""
     strategy, large = blueprint(game.format("fcpa")), tree(game.format("all"))
     other = sg.Strategy.random(large, seed=3)
-    found = translate(large, strategy, name)
-    pair = (found, other) if seat == 0 else (other, found)
+    result = translate(large, strategy, name)
+    pair = (result, other) if seat == 0 else (other, result)
     player = Translator(strategy, name, seat)
     real = sg.games.load(game.format("all")).new_initial_state()
     assert isinstance(real, NoLimitState)

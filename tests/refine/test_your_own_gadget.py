@@ -76,18 +76,18 @@ def refined(kind: str, device: str, gadget: sg.Gadget) -> Refinement:
 def test_a_gadget_of_ones_own_works_on_every_engine(kind: str, device: str) -> None:
     if device == "torch" and importlib.util.find_spec("torch") is None:
         pytest.skip("PyTorch is not installed (the extra 'gpu')")
-    found = refined(kind, device, Combined("combined"))
+    result = refined(kind, device, Combined("combined"))
     for p in (0, 1):
-        assert found.strategy.tree.sums_error(p, found.strategy.probs[p]) < 1e-5
-        assert found.strategy.probs[p].min() >= 0
-    assert np.isfinite(found.after.per_seat).all()
+        assert result.strategy.tree.sums_error(p, result.strategy.probs[p]) < 1e-5
+        assert result.strategy.probs[p].min() >= 0
+    assert np.isfinite(result.after.per_seat).all()
     # The same on the other engine of the tree, and on the other kind of tree.
     for other in ((kind, "cpu"), ("sequence", "cpu")):
         want = refined(*other, Combined("combined"))
-        assert found.after.per_seat == pytest.approx(want.after.per_seat, abs=1e-4)
+        assert result.after.per_seat == pytest.approx(want.after.per_seat, abs=1e-4)
     # With the blueprint's entries alone it is Unsafe.
     alone = refined(kind, device, Combined("blueprint alone", resolve=0.0, uniform=0.0))
     unsafe = refined(kind, device, sg.Unsafe())
-    assert found.after.per_seat != pytest.approx(unsafe.after.per_seat, abs=1e-2)
+    assert result.after.per_seat != pytest.approx(unsafe.after.per_seat, abs=1e-2)
     for p in (0, 1):
         assert np.allclose(alone.strategy.probs[p], unsafe.strategy.probs[p], atol=1e-5)

@@ -19,7 +19,8 @@ import numpy as np
 import pytest
 from serving import RIVER, put, serving, wait
 
-from subgame.serve import jobs, worker
+import subgame as sg
+from subgame.serve import jobs, progress, worker
 from subgame.serve.settings import Settings
 from subgame.serve.spots import Spot
 from subgame.serve.store import Store
@@ -75,6 +76,41 @@ def test_a_spot_is_solved_paused_and_taken_up_again(
     ended = result(tmp_path, job)
     assert ended["iterations"] >= done + 50
     assert ended["exploitability_percent"] < points[0][2]
+
+
+def test_what_was_solved_so_far_can_be_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On its way to the target a spot is saved: the file is what its result says of it."""
+    said: list[dict[str, Any]] = []
+    shown: list[tuple[float, float]] = []
+    store = Store(tmp_path)
+    how = {"schedule": "dcfr", "storage": "int16", "target": 0.5, "iterations": 1000}
+    job = put(store, kind="endgame", spot=RIVER, **how)
+
+    def tell(**message: Any) -> None:
+        said.append(message)
+        if message.get("so_far"):
+            folder = tmp_path / "jobs" / job
+            told = json.loads((folder / worker.RESULT).read_text())
+            assert told["stopped"] == "so far"
+            strategy = load(folder / worker.STRATEGY)
+            shown.append((told["exploitability"], sg.exploitability(strategy.tree, strategy).mean))
+
+    monkeypatch.setattr(worker, "tell", tell)
+    monkeypatch.setattr(progress, "tell", tell)
+    monkeypatch.setattr(worker, "limit_memory", lambda most: None)
+    monkeypatch.setattr(worker, "SOONEST", 0.0)
+    worker.run(tmp_path, job)
+    assert len(shown) >= 1
+    for told, measured in shown:
+        assert told == pytest.approx(measured, rel=1e-4)
+        assert 0.5 < told <= worker.EARLY[0] * 0.5  # the pot is 100
+    steps = [message for message in said if "step" in message]
+    assert all(message["left"] >= 0 for message in steps)
+    result = json.loads((tmp_path / "jobs" / job / worker.RESULT).read_text())
+    assert result["stopped"] == "target"
+    store.close()
 
 
 def test_a_crashed_worker_is_reported_and_takes_nobody_down(
@@ -196,7 +232,7 @@ FLOP = RIVER | {
 def test_a_report_over_flops_goes_on_where_it_was_interrupted(
     tmp_path: Path, inside: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tell = worker.tell
+    tell = progress.tell
 
     def interrupted(**said: Any) -> None:
         tell(**said)

@@ -58,10 +58,10 @@ def test_every_button_leads_on(turn: Endgame) -> None:
     seen = []
     for pick in (0, -2):
         line = ""
-        while len(found := lines(pages(turn, line))) > 1:
-            line = found[pick]
+        while len(result := lines(pages(turn, line))) > 1:
+            line = result[pick]
         seen.append(line)
-        assert found == [""]  # to start over
+        assert result == [""]  # to start over
     assert seen == ["c c / 2c c c", "r100 r200 c"]
     assert len(lines(pages(turn, "c c"))) == 48 + 1
     assert "showdown" in pages(turn, seen[0])
@@ -87,9 +87,9 @@ def test_the_grid_has_what_the_classes_do(turn: Endgame) -> None:
     decision = turn.decision("r100")
     colours = [list(look.colour) for look in looks(decision)]
     table = {row["class"]: row for row in decision.class_table(values=False)}
-    found = cells(turn, "r100")
-    assert set(found) == set(table)
-    for name, cell in found.items():
+    result = cells(turn, "r100")
+    assert set(result) == set(table)
+    for name, cell in result.items():
         parts = [
             [colour, table[name][a]] for colour, a in zip(colours, decision.names, strict=True)
         ]
@@ -114,9 +114,9 @@ def test_the_script_shows_and_tells(tmp_path: Path) -> None:
     flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile"]
     command = [str(CHROMIUM), *flags, "--virtual-time-budget=5000", "--dump-dom", page.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
-    found = re.search(r'<pre id="out">(.*?)</pre>', done.stdout, re.DOTALL)
-    assert found
-    said = json.loads(found[1].replace("&lt;", "<").replace("&gt;", ">"))
+    match = re.search(r'<pre id="out">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert match
+    said = json.loads(match[1].replace("&lt;", "<").replace("&gt;", ">"))
     assert said["drawn"][0] == [255, 0, 0, 255]  # the kings, and not what is beside them
     assert said["drawn"][1] != said["drawn"][0]
     assert said["said"] == [["line", "c r100"], ["saved", True]]

@@ -28,10 +28,10 @@ def test_values_and_best_responses(name: str) -> None:
     assert expected_value(tree, strategy) == pytest.approx(
         oracle.expected_value(profile), abs=TIGHT
     )
-    found = sg.exploitability(tree, strategy)
+    result = sg.exploitability(tree, strategy)
     for p in (0, 1):
         wins = oracle.best_response_value(profile, 1 - p)
-        assert found.per_seat[p] == pytest.approx(wins, abs=TIGHT)
+        assert result.per_seat[p] == pytest.approx(wins, abs=TIGHT)
         response = sg.best_response(tree, strategy, p)
         values = oracle.counterfactual_best_response(profile, p)
         reaches = oracle.counterfactual_reach(profile, p)
@@ -52,11 +52,11 @@ def test_counterfactual_values(name: str) -> None:
     profile = oracle.random_profile(random.Random(name))
     strategy, run = strategy_of(tree, profile), engine(tree)
     for p in (0, 1):
-        found = run.values(p, strategy.probs[p], run.plan(1 - p, strategy.probs[1 - p]))
+        result = run.values(p, strategy.probs[p], run.plan(1 - p, strategy.probs[1 - p]))
         wanted = array_of(tree, p, oracle.counterfactual_values(profile, p))
         slots = len(tree.players[p].slots)
-        assert found.sequences is not None
-        np.testing.assert_allclose(found.sequences[slots:], wanted[slots:], atol=TIGHT)
+        assert result.sequences is not None
+        np.testing.assert_allclose(result.sequences[slots:], wanted[slots:], atol=TIGHT)
 
 
 def _forced(tree: SequenceTree, p: int) -> list[int]:

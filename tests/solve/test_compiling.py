@@ -110,8 +110,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[
         os.utime(module, (0, 0))  # before 0.68, Numba compares times and sizes instead of texts
         monkeypatch.delitem(sys.modules, "with_kernel", raising=False)
         importlib.invalidate_caches()
-        found: tuple[int, int] = import_module("with_kernel").run()
-        return found
+        result: tuple[int, int] = import_module("with_kernel").run()
+        return result
 
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     return again
@@ -159,13 +159,13 @@ def test_without_a_cache_a_temporary_folder_is_used(
 def test_our_kernels_use_that_cache() -> None:
     from subgame.engines.numba import sampled_kernels, sampling, strengths
 
-    found = 0
+    result = 0
     for module in (sampling, sampled_kernels, strengths):
-        for each in vars(module).values():
-            if hasattr(each, "py_func"):
-                assert isinstance(each._cache, compiling.LenientCache | caching.NullCache)
-                found += isinstance(each._cache, compiling.LenientCache)
-    assert found > 20
+        for var in vars(module).values():
+            if hasattr(var, "py_func"):
+                assert isinstance(var._cache, compiling.LenientCache | caching.NullCache)
+                result += isinstance(var._cache, compiling.LenientCache)
+    assert result > 20
 
 
 HELPED = """

@@ -96,7 +96,7 @@ def value_by_lp(oracle: Oracle) -> float:
 
     objective, start = np.zeros(size), np.zeros(1 + len(oracle.infosets[0]))
     objective[root], start[0] = -1, 1
-    found = linprog(
+    result = linprog(
         objective,
         A_ub=matrix(above, len(theirs)),
         b_ub=np.zeros(len(theirs)),
@@ -104,8 +104,8 @@ def value_by_lp(oracle: Oracle) -> float:
         b_eq=start,
         bounds=[(0, None)] * len(mine) + [(None, None)] * (size - len(mine)),
     )
-    assert found.status == 0, found.message
-    return -float(found.fun)
+    assert result.status == 0, result.message
+    return -float(result.fun)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -211,3 +212,21 @@ def test_a_run_that_gave_up_its_regrets_is_over() -> None:
     for attempt in (lambda: run.advance(1), run.state, run.release):
         with pytest.raises(sg.SubgameError, match="its regrets were given up"):
             attempt()
+
+
+@pytest.mark.parametrize("power", [0.7, 1.0, 2.0])
+def test_the_time_left_is_that_of_a_curve_that_falls_by_a_power(power: float) -> None:
+    """An iteration takes half a second, and exploitability is t to the minus power."""
+
+    class Going(NamedTuple):
+        iteration: int
+        seconds: float
+        curve: list[Point]
+
+    points = [Point(t, t / 2, t**-power) for t in (16, 40)]
+    run: Any = Going(50, 25.0, points)
+    assert Limits(target=200**-power).left(run, 0.5) == pytest.approx((200 - 50) / 2)
+    assert Limits(target=20**-power).left(run, 0.5) == 0
+    assert Limits(target=200**-power, seconds=60).left(run, 0.5) == pytest.approx(35)
+    assert Limits(iterations=70).left(run, 0.5) == pytest.approx(10)
+    assert math.isnan(Limits(target=1e-3).left(run._replace(curve=points[:1]), 0.5))

@@ -69,7 +69,7 @@ def test_averages_weigh_every_iteration_alike(name: str, sampling: str) -> None:
     So strategies of different iterations are averaged in proportion to their reach, as they must.
     """
     tree, schedule = tree_of(name), f"mccfr(sampling={sampling})"
-    side, found = tree.players[1], []
+    side, result = tree.players[1], []
     for regrets in ("some", "others"):
         runs = [started(tree, schedule, regrets, seed) for seed in range(SEEDS)]
         plan = engine(tree).plan(
@@ -81,8 +81,8 @@ def test_averages_weigh_every_iteration_alike(name: str, sampling: str) -> None:
         for run in runs:
             run.advance(1)
         drawn = np.array([np.asarray(run.cfr.pair[1].average)[1:] / plan[1:] for run in runs])
-        found.append((drawn.mean(axis=0), drawn.std(axis=0) / np.sqrt(SEEDS)))
-    (one, error_one), (two, error_two) = found
+        result.append((drawn.mean(axis=0), drawn.std(axis=0) / np.sqrt(SEEDS)))
+    (one, error_one), (two, error_two) = result
     assert np.all(one > 0)
     assert np.all(np.abs(one - two) <= 6 * np.hypot(error_one, error_two) + 1e-12)
     for i in range(len(side.names)):

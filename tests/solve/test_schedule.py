@@ -57,11 +57,11 @@ def test_the_named_schedules() -> None:
         "cfr-br": (inf, -inf, 1, False, True),
         "mccfr": (inf, inf, 0, False, True),
     }
-    found = {
+    result = {
         name: (s.alpha, s.beta, s.gamma, s.predictive, s.alternating)
         for name, s in ((name, parse(name)) for name in NAMED)
     }
-    assert found == wanted
+    assert result == wanted
     assert {name for name in NAMED if parse(name).sampling != "none"} == {"mccfr"}
     assert {name for name in NAMED if parse(name).responder >= 0} == {"cfr-br"}
 
@@ -155,8 +155,8 @@ def test_discounts(t: int) -> None:
         return math.pow(t - 1, power) / (math.pow(t - 1, power) + 1)
 
     def check(schedule: Schedule, *wanted: float) -> None:
-        (found,) = schedule.discounts(t, 1).tolist()
-        assert found == pytest.approx(wanted, rel=1e-14)
+        (result,) = schedule.discounts(t, 1).tolist()
+        assert result == pytest.approx(wanted, rel=1e-14)
 
     check(sg.CFR(), 1, 1, 1)
     check(sg.CFRPlus(), 1, 0, (t - 1) / t)

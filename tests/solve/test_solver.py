@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import pickle
 import signal
 import threading
-import time
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import Any
@@ -90,16 +88,14 @@ def test_a_thousand_iterations_unless_told_otherwise() -> None:
     assert (result.stopped, result.iterations, result.schedule) == ("iterations", 1000, "cfr+")
 
 
-def test_stops_after_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the first look at the clock that shows the limit; here each look takes 10 ms."""
-    ticks = itertools.count(1)
-    monkeypatch.setattr(time, "perf_counter", lambda: 0.01 * next(ticks))
+def test_stops_after_seconds() -> None:
+    """When no more iteration fits into what is left."""
     steps: list[Step] = []
     result = sg.solve(tree_of("kuhn"), seconds=0.3, iterations=10**6, progress=steps.append)
     assert result.stopped == "seconds"
     assert len(steps) > 2
     assert all(step.seconds < 0.3 for step in steps[:-1])
-    assert steps[-1].seconds == result.seconds >= 0.3
+    assert steps[-1].seconds == result.seconds
     assert steps[-1].iteration == result.iterations < 10**6
 
 

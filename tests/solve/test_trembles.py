@@ -49,9 +49,9 @@ def guaranteed(tree: Any, p: int, plan: Floats | None = None) -> float:
         limits[:size] = [(x, x) for x in plan]
         rows, flow, start = rows[:1], flow[:0], start[:0]
     above = np.vstack(rows)
-    found = linprog(objective, above, np.zeros(len(above)), flow, start, limits)
-    assert found.status == 0
-    return float(-found.fun)
+    result = linprog(objective, above, np.zeros(len(above)), flow, start, limits)
+    assert result.status == 0
+    return float(-result.fun)
 
 
 def _least(side: Any) -> Floats:
@@ -133,13 +133,13 @@ def plain_cfr(tree: Any, iterations: int) -> dict[str, Floats]:
                 regret[p][at] += values[at] - mean
                 values[side.plex.parent[i]] += paid
             average[p] += plans[p]
-    found = {}
+    result = {}
     for p, side in enumerate(sides):
         for i, name in enumerate(side.names):
             sigma = average[p][side.sequences(i)]
             sigma = np.maximum(sigma / sigma.sum() - LEAST, 0)
-            found[name] = sigma / sigma.sum()
-    return found
+            result[name] = sigma / sigma.sum()
+    return result
 
 
 @pytest.mark.parametrize("device", ["cpu", "torch"])
@@ -148,9 +148,9 @@ def test_single_iterations_are_those_of_plain_cfr(device: str) -> None:
         pytest.importorskip("torch")
     tree = sg.compile(GAMES["river"], merge="boards")
     result = sg.solve(tree, f"cfr(tremble={LEAST})", iterations=4, device=device)
-    found = {infoset: row for _, infoset, row in result.strategy.rows()}
+    outcome = {infoset: row for _, infoset, row in result.strategy.rows()}
     for infoset, probs in plain_cfr(explicit("river"), 4).items():
-        assert list(found[infoset].values()) == pytest.approx(probs, abs=1e-5)
+        assert list(outcome[infoset].values()) == pytest.approx(probs, abs=1e-5)
 
 
 # What play loses after mistakes ----------------------------------------------------------------
@@ -174,7 +174,7 @@ def test_the_loss_is_that_of_plain_recursion() -> None:
     rows = {row["line"]: row for row in off_path(spot, rare=1, mistake=mistake)}
     assert list(rows) == ["", "check", "check, bet 20", "check, bet 20, all-in 60"]
     for p, line in ((0, ""), (1, "check")):  # whole games: the first player can only check
-        shaken = sg.Strategy.from_weights(tree, [each + mistake for each in spot.strategy.probs])
+        shaken = sg.Strategy.from_weights(tree, [prob + mistake for prob in spot.strategy.probs])
         probs = list(shaken.probs)
         probs[p] = spot.strategy.probs[p]
         brute = Brute(game, sg.Strategy(tree, (probs[0], probs[1])))

@@ -80,21 +80,21 @@ def brute(game: Holdem, line: list[str], played: sg.Strategy) -> dict[str, dict[
             p = state.current_player()
             mine = (one, two)[p]
             met = weights[1 - p][(one, two)[1 - p]] * reach[1 - p]
-            found = sums.setdefault(mine, {"met": 0.0, "equity": 0.0, "reach": 0.0})
-            found["met"] += met
-            found["reach"] = weights[p][mine] * reach[p]
-            found["equity"] += met * share_won(state, p)
+            result = sums.setdefault(mine, {"met": 0.0, "equity": 0.0, "reach": 0.0})
+            result["met"] += met
+            result["reach"] = weights[p][mine] * reach[p]
+            result["equity"] += met * share_won(state, p)
             paid = state.betting.staked[p] + state.betting.bets[p]
             for action in state.legal_actions():
                 ev = value(state.child(action), played, p) + paid
-                found[action] = found.get(action, 0.0) + met * ev
+                result[action] = result.get(action, 0.0) + met * ev
     return {
         deck.hand_name(hand): {
-            "weight": found["reach"],
-            **{key: found[key] / found["met"] for key in found if key not in ("met", "reach")},
+            "weight": result["reach"],
+            **{key: result[key] / result["met"] for key in result if key not in ("met", "reach")},
         }
-        for hand, found in sums.items()
-        if found["met"] > 0
+        for hand, result in sums.items()
+        if result["met"] > 0
     }
 
 
@@ -117,9 +117,9 @@ def share_won(state: HoldemState, p: int) -> float:
 )
 def test_ev_equity_and_reach_are_those_of_every_history(line: str) -> None:
     played = strategy()
-    found = decision(played, line)
+    result = decision(played, line)
     want = brute(FLOP, [word for word in line.split() if word != "/"], played)
-    table = {each["hand"]: each for each in found.hand_table()}
+    table = {each["hand"]: each for each in result.hand_table()}
     known = {name for name, each in table.items() if not np.isnan(each["ev"])}
     assert known == {name for name, each in want.items() if each["weight"] > 0}
     for name, each in want.items():
@@ -128,14 +128,14 @@ def test_ev_equity_and_reach_are_those_of_every_history(line: str) -> None:
         shown = table[name]
         assert shown["weight"] == pytest.approx(each["weight"], rel=1e-6)
         assert shown["equity"] == pytest.approx(each["equity"], abs=1e-6)
-        for action, words in zip(found.actions, found.names, strict=True):
+        for action, words in zip(result.actions, result.names, strict=True):
             assert shown[f"{words} ev"] == pytest.approx(each[action], abs=1e-5), (name, action)
-        if share := round(shown["equity"] * found.betting.pot, 6):
+        if share := round(shown["equity"] * result.betting.pot, 6):
             assert shown["eqr"] == pytest.approx(shown["ev"] / share, rel=1e-4)
         else:
             assert np.isnan(shown["eqr"])
-    assert sum(found.ev) == pytest.approx(found.betting.pot, abs=1e-6)
-    assert sum(found.equity) == pytest.approx(1, abs=1e-9)
+    assert sum(result.ev) == pytest.approx(result.betting.pot, abs=1e-6)
+    assert sum(result.equity) == pytest.approx(1, abs=1e-9)
 
 
 def test_the_root_has_the_values_of_the_whole_solution() -> None:
@@ -182,15 +182,15 @@ def solved(merge: Any) -> Endgame:
     "line", ["c", "c c / Jd", "c c / Jc r2", "c r2 c / Ts c", "c c Jd c c Tc c", "c c 9c c c 9s c"]
 )
 def test_cards_of_any_suit_are_looked_up_where_suits_are_merged(merge: Any, line: str) -> None:
-    want, found = solved(False).decision(line), solved(merge).decision(line)
-    rows = [{each["hand"]: each for each in d.hand_table()} for d in (want, found)]
+    want, result = solved(False).decision(line), solved(merge).decision(line)
+    rows = [{each["hand"]: each for each in d.hand_table()} for d in (want, result)]
     assert rows[0].keys() == rows[1].keys()
     for name, each in rows[0].items():
         for key, number in each.items():
             if not isinstance(number, str):
                 assert rows[1][name][key] == pytest.approx(number, abs=2e-4, nan_ok=True)
-    assert found.frequency == pytest.approx(want.frequency, abs=1e-4)
-    assert found.line_frequency == pytest.approx(want.line_frequency, abs=1e-4)
+    assert result.frequency == pytest.approx(want.frequency, abs=1e-4)
+    assert result.line_frequency == pytest.approx(want.line_frequency, abs=1e-4)
 
 
 def test_every_suit_of_the_first_board_is_kept_apart() -> None:
@@ -258,9 +258,9 @@ def test_a_spread_goes_from_the_weakest_hands_to_the_best() -> None:
     game = sg.holdem.endgame("QhKhAh", 4, 6, ("AsAc,KsQs,Td9d", "JcJs"), "0.5x / cap 1", deck=FOUR)
     here = decision(sg.Strategy.uniform(compile_range_tree(game)), "")
     np.testing.assert_allclose(here.chance, 1 / 3)
-    told = here.spread(0, 3)
-    np.testing.assert_allclose(told["equity"], np.sort(here.hand_equity))
-    np.testing.assert_allclose(told["ev"], np.sort(here.hand_ev))
+    answer = here.spread(0, 3)
+    np.testing.assert_allclose(answer["equity"], np.sort(here.hand_equity))
+    np.testing.assert_allclose(answer["ev"], np.sort(here.hand_ev))
     assert here.spread(0, 6)["equity"][:2] == pytest.approx(min(here.hand_equity))
     assert here.spread(1, 4)["equity"] == pytest.approx([here.equity[1]] * 4)
 
@@ -273,14 +273,14 @@ def turn() -> Decision:
 
 def test_a_class_is_the_mean_of_its_hands(turn: Decision) -> None:
     hands, (group,) = turn.hand_table("KQ"), turn.class_table("KQo")
-    offsuit = [each for each in hands if each["class"] == "KQo"]
+    offsuit = [hand for hand in hands if hand["class"] == "KQo"]
     assert 0 < len(offsuit) < len(hands)
-    weights = np.array([each["chance"] for each in offsuit])
+    weights = np.array([hand["chance"] for hand in offsuit])
     for key in ("ev", "equity", "check", "check ev"):
-        mean = np.average([each[key] for each in offsuit], weights=weights)
+        mean = np.average([hand[key] for hand in offsuit], weights=weights)
         assert group[key] == pytest.approx(mean)
     assert group["chance"] == pytest.approx(weights.sum())
-    assert [each["hand"] for each in turn.hand_table("AhAc")] == ["AhAc"]
+    assert [hand["hand"] for hand in turn.hand_table("AhAc")] == ["AhAc"]
     with pytest.raises(sg.SubgameError, match="Hands are named as"):
         turn.hand_table("AK?")
 
@@ -298,11 +298,11 @@ def test_actions_lead_on(turn: Decision) -> None:
 def test_everything_as_plain_data(turn: Decision) -> None:
     import json
 
-    found = turn.as_dict()
-    assert json.loads(json.dumps(found)) == found
-    assert (found["board"], found["player"], found["pot"]) == ("QsKhAsJc", "oop", 8)
-    assert found["words"] == "check, bet 2, call 2 / Jc"
-    assert sum(found["ev"]) == pytest.approx(8)
+    result = turn.as_dict()
+    assert json.loads(json.dumps(result)) == result
+    assert (result["board"], result["player"], result["pot"]) == ("QsKhAsJc", "oop", 8)
+    assert result["words"] == "check, bet 2, call 2 / Jc"
+    assert sum(result["ev"]) == pytest.approx(8)
 
 
 def test_tables_are_saved_by_the_ending_of_their_name(turn: Decision, tmp_path: Any) -> None:
@@ -323,6 +323,6 @@ def test_without_optional_packages_a_sentence_says_so(
     import sys
 
     monkeypatch.setitem(sys.modules, module, None)
-    given = [tmp_path / "t.parquet"] if call == "to_parquet" else []
+    arguments = [tmp_path / "t.parquet"] if call == "to_parquet" else []
     with pytest.raises(sg.SubgameError, match=f"not installed: pip install {module}"):
-        getattr(turn.class_table(values=False), call)(*given)
+        getattr(turn.class_table(values=False), call)(*arguments)

@@ -54,10 +54,10 @@ def chance_in_place(game: Holdem, lock: Lock) -> Any:
             return sg.games.base.CHANCE if mix(self) else super().current_player()
 
         def chance_outcomes(self) -> list[tuple[str, float]]:
-            given = mix(self)
-            if given is None:
+            arguments = mix(self)
+            if arguments is None:
                 return super().chance_outcomes()
-            return [(action, p) for action, p in given.items() if p]
+            return [(action, p) for action, p in arguments.items() if p]
 
         def child(self, action: str) -> Any:
             if mix(self) is None:
@@ -136,15 +136,15 @@ def test_values_of_rows_keep_to_the_lock(device: str) -> None:
     free = range_tree(sg.compile(spot(TURN), merge=False))
     theirs = sg.Strategy.random(free, seed=2).probs
     for p in (0, 1):
-        found = []
+        result = []
         for each in (tree, free):
             run = engine(each, device=device)
             reach = run.roots(1 - p)
             rows = as_numpy(run.row_values(p, theirs[1 - p], reach)[0][0])
             best = run.respond(p, run.plan(1 - p, theirs[1 - p], as_numpy(reach))).roots
             np.testing.assert_allclose(rows[:, : best.shape[1]], best, rtol=1e-9)
-            found.append(float(rows[:, : best.shape[1]].sum()))
-        assert (found[0] < found[1] - 1e-3) == (tree.locks[p] is not None)
+            result.append(float(rows[:, : best.shape[1]].sum()))
+        assert (result[0] < result[1] - 1e-3) == (tree.locks[p] is not None)
 
 
 def test_a_card_in_the_line_locks_one_board() -> None:

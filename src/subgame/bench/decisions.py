@@ -14,11 +14,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,15 +35,28 @@ from subgame.games.holdem.sizes import STREETS
 from subgame.play.agent import Agent, Event, Policy, policy_of
 from subgame.play.match import mixed_seed
 from subgame.play.named import AgentOptions, named_agents
+from subgame.play.searching import SearchAgent
 from subgame.refine.ranges.reached import ReachedRanges
+from subgame.solve.workers import own_cores, stopping
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-FORMAT = "subgame-decisions-1"
+FORMAT = "subgame-decisions-2"
 DATA = "decisions.npz"
+CORES = 2
+"""Cores of each process that grades."""
 QUICK = 6
 """Every so many situations are graded with --quick."""
+PLAIN = (
+    *("name", "kind", "moves", "seat", "street"),
+    *("pot", "actions", "exploitability", "frequency"),
+)
+"""Fields of a situation that a file has as text."""
+MISTAKES = ("fold", "call", "raise", "size")
+"""Folding, checking or calling, betting or raising at all, and the size of it."""
+FEW = 64
+"""Iterations below which a solve counts as short."""
 LEAST = 1e-4
 """Shares of the pot that count as no loss in a file."""
 Floats = NDArray[np.float64]
@@ -61,6 +77,8 @@ class Situation:
     actions: tuple[str, ...]
     exploitability: float
     """Of the solution, in shares of the pot."""
+    frequency: float
+    """How often the solution comes here from the start of the street; nan if it was not kept."""
     hands: NDArray[np.int64]  # [h] in the deck's order
     weight: Floats  # [h] sums to 1
     loss: Floats  # [h, a] beside the best action, in shares of the pot
@@ -69,6 +87,20 @@ class Situation:
         """[h] what a policy for the hands of the situation loses, in shares of the pot."""
         taken = [nearest(self.actions, action) for action in policy.actions]
         lost: Floats = (policy.probabilities * self.loss[:, taken]).sum(1)
+        return lost
+
+    def mistakes(self, policy: Policy) -> dict[str, float]:
+        """The mean loss by what is done wrongly; the parts add up to it.
+
+        A raise loses what the best raise loses, and the rest by its size.
+        """
+        lost = dict.fromkeys(MISTAKES, 0.0)
+        raises = [k for k, action in enumerate(self.actions) if kind_of(action) == "raise"]
+        for action, often in zip(policy.actions, policy.probabilities.T, strict=True):
+            k = nearest(self.actions, action)
+            least = self.loss[:, raises].min(1) if k in raises else self.loss[:, k]
+            lost[kind_of(self.actions[k])] += float(self.weight @ (often * least))
+            lost["size"] += float(self.weight @ (often * (self.loss[:, k] - least)))
         return lost
 
 
@@ -96,8 +128,7 @@ def write(path: Path, situations: Sequence[Situation], about: dict[str, Any]) ->
         arrays[f"hands {k}"] = one.hands.astype(np.uint16)
         arrays[f"weight {k}"] = _short(one.weight / one.weight.max())
         arrays[f"loss {k}"] = _short(np.where(one.loss < LEAST, 0.0, one.loss))
-        plain = ("name", "kind", "moves", "seat", "street", "pot", "actions", "exploitability")
-        heads.append({name: getattr(one, name) for name in plain})
+        heads.append({name: getattr(one, name) for name in PLAIN})
     head = json.dumps({"format": FORMAT, **about, "situations": heads})
     np.savez_compressed(path, about=np.array(head), **arrays)  # type: ignore[arg-type]
 
@@ -133,6 +164,7 @@ def _situation(data: Any, k: int, fields: dict[str, Any]) -> Situation:
         moves=tuple((int(player), str(action)) for player, action in fields["moves"]),
         actions=tuple(fields["actions"]),
         exploitability=float(fields["exploitability"]),
+        frequency=float(fields["frequency"]),
         hands=data[f"hands {k}"].astype(np.int64),
         weight=weight / weight.sum(),
         loss=data[f"loss {k}"].astype(np.float64),
@@ -173,13 +205,30 @@ def graded(agent: Agent, game: Holdem, situation: Situation) -> dict[str, Any]:
         "name": situation.name,
         "kind": situation.kind,
         "street": situation.street,
+        "cause": cause_of(agent, situation, game),
         "lost": float(situation.weight @ lost),
+        "mistakes": situation.mistakes(policy),
         "worst_hand": game.deck.hand_name(int(situation.hands[worst])),
         "worst_lost": float(lost[worst]),
         "worst_answer": dict(said),
         "losses": lost,
         "weight": situation.weight,
     }
+
+
+def cause_of(agent: Agent, situation: Situation, game: Holdem) -> str:
+    """How the decision was made: without a solve, by a short one, or by a longer one."""
+    if not isinstance(agent, SearchAgent):
+        return "no search"
+    here = ReachedRanges.start(game)
+    for _, action in situation.moves:
+        here = here.child(action)
+    why = agent.explained(here.names(here.player)[int(situation.hands[0])])
+    numbers = [int(n.replace(",", "")) for n in re.findall(r"by ([\d,]+) iterations", why.note)]
+    iterations = why.iterations or (numbers[0] if numbers else 0)
+    if not iterations:
+        return "not solved"
+    return "few iterations" if iterations < FEW else "solved"
 
 
 def summary(rows: Sequence[dict[str, Any]], what: str) -> dict[str, Any]:
@@ -193,7 +242,27 @@ def summary(rows: Sequence[dict[str, Any]], what: str) -> dict[str, Any]:
         "situations": len(rows),
         "mean": float(weight @ lost),
         "percentile99": float(lost[order][min(int(upto), len(lost) - 1)]),
+        **{f"by {k}": sum(row["mistakes"][k] for row in rows) / len(rows) for k in MISTAKES},
     }
+
+
+class Task(NamedTuple):
+    """A situation and whose decision is graded; it can be sent to another process."""
+
+    agent: str
+    options: AgentOptions
+    situation: Situation
+
+    def row(self) -> dict[str, Any]:
+        """The grade."""
+        return graded(*_player(self.agent, self.options), self.situation)
+
+
+@lru_cache(maxsize=1)
+def _player(agent: str, options: AgentOptions) -> tuple[Agent, Holdem]:
+    game = load_game("hunl")
+    assert isinstance(game, Holdem)
+    return named_agents(game, (agent, "uniform"), options)[0], game
 
 
 def run(
@@ -204,23 +273,27 @@ def run(
     agent: str = "limited",
     options: AgentOptions | None = None,
     file: Path | None = None,
+    jobs: int = 1,
 ) -> dict[str, Any]:
-    """Grade an agent; `only` is a street or a kind of situation."""
+    """Grade an agent; `only` is a street or a kind of situation.
+
+    With several `jobs` as many processes grade, each on `CORES` cores.
+    """
     situations, about = read(file)
     known = {one.street for one in situations} | {one.kind for one in situations}
     if only is not None and only not in known:
         raise SubgameError(f"There are no situations '{only}', but {', '.join(sorted(known))}.")
     chosen = [one for one in situations if only in (None, one.street, one.kind)]
     chosen = chosen[::QUICK] if quick else chosen
-    game = load_game("hunl")
-    assert isinstance(game, Holdem)
-    options = options or AgentOptions()
-    player, rows = named_agents(game, (agent, "uniform"), options)[0], list[dict[str, Any]]()
-    for one in chosen:
-        rows.append(graded(player, game, one))
-        progress(f"{one.name}: loses {rows[-1]['lost']:.2%} of the pot")
+    options, rows = options or AgentOptions(), list[dict[str, Any]]()
+    tasks = [Task(agent, options, one) for one in chosen]
+    with ExitStack() as stack:
+        pool = stack.enter_context(stopping(own_cores(jobs, CORES))) if jobs > 1 else None
+        for row in map(Task.row, tasks) if pool is None else pool.map(Task.row, tasks):
+            rows.append(row)
+            progress(f"{row['name']}: loses {row['lost']:.2%} of the pot, {row['cause']}")
     groups = [summary(rows, "all")]
-    for key in ("street", "kind"):
+    for key in ("street", "cause", "kind"):
         for name in sorted({str(row[key]) for row in rows}, key=_order):
             some = [row for row in rows if row[key] == name]
             groups.append(summary(some, name))

@@ -14,6 +14,7 @@ import math
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import asdict
 from functools import cache
 from importlib import import_module
@@ -25,10 +26,12 @@ import numpy as np
 from rich.table import Table
 
 import subgame as sg
-from subgame.bench.suite_scores import SCHEDULE, fingerprint, measure
+from subgame.bench.suite_scores import SCHEDULE, fingerprint
+from subgame.bench.suite_scores import measure as measure
 from subgame.bench.suite_tasks import TASKS, VERSION, Task
 from subgame.errors import SubgameError, did_you_mean
 from subgame.refine.gadgets import Gadget, technique
+from subgame.solve.workers import result_in
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,44 +116,54 @@ def form(name: str) -> tuple[str, Gadget]:
 # Running -----------------------------------------------------------------------------------------
 
 
+def made(task: Task, techniques: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows of one task."""
+    forms = map(form, techniques)
+    check(task)
+    measure(task, sg.Resolve())  # kernels are loaded and blueprints made now
+    return [{"task": task.name, "technique": name} | measure(task, g) for name, g in forms]
+
+
 def run(
     tasks: Sequence[Task],
     techniques: Sequence[str],
     progress: Callable[[str], None],
     done: Sequence[Mapping[str, Any]] = (),
     keep: Callable[[dict[str, Any]], None] = lambda result: None,
+    executor: Executor | None = None,
 ) -> dict[str, Any]:
     """Every technique on every task: a row each, and the summary.
 
     Rows that are `done` are not made again. `keep` is called with the result after each task. Tasks
-    that cannot be run here are left out, and the result says why.
+    that cannot be run here are left out, and the result says why. An executor runs several tasks at
+    the same time.
     """
     left_out = {task.name: why for task in tasks if (why := task.missing())}
     for name, why in left_out.items():
         progress(f"{name} is left out. {why}")
     tasks = [task for task in tasks if task.name not in left_out]
-    forms = dict(map(form, techniques))
-    made = {(row["task"], row["technique"]): row for row in done}
+    words = {form(word)[0]: word for word in techniques}
+    rows = {(row["task"], row["technique"]): row for row in done}
+    todo = {t: [w for name, w in words.items() if (t.name, name) not in rows] for t in tasks}
+    futures = {}
+    if executor is not None:
+        futures = {task: executor.submit(made, task, some) for task, some in todo.items() if some}
     result = dict[str, Any]()
-    for k, task in enumerate(tasks):
-        missing = [name for name in forms if (task.name, name) not in made]
-        if missing:
+    for k, (task, some) in enumerate(todo.items()):
+        if some:
             progress(f"{task.name} ({k + 1} of {len(tasks)})")
-            check(task)
-            measure(task, sg.Resolve())  # kernels are loaded and blueprints made now
-        for name in missing:
-            row = {"task": task.name, "technique": name}
-            made[task.name, name] = row | measure(task, forms[name])
-        rows = [made[t.name, name] for t in tasks[: k + 1] for name in forms]
+            new = result_in(futures[task]) if futures else made(task, some)
+            rows |= {(row["task"], row["technique"]): row for row in new}
+        shown = [rows[t.name, name] for t in tasks[: k + 1] for name in words]
         result = {
             "version": VERSION,
             "schedule": SCHEDULE,
             "tasks": [asdict(task) for task in tasks[: k + 1]],
             "left_out": left_out,
-            "rows": rows,
-            "summary": summary(rows),
+            "rows": shown,
+            "summary": summary(shown),
         }
-        if missing:
+        if some:
             keep(result)
     return result
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from subgame.cli.arguments import JsonOption, argument, opt
+from subgame.cli.checks import check_least
 from subgame.cli.common import announce, emit, stdout
 from subgame.cli.grouping import grouped
 from subgame.cli.match import check_agent
@@ -44,6 +45,7 @@ def bench_command(
         None, "AGENT", "For decisions: the agent that is graded.", "limited", callback=check_agent
     ),
     seconds: float | None = opt(None, "S", "For decisions: the time for each decision.", "5"),
+    jobs: int = opt(1, "N", "For decisions: number of processes, each on two cores of its own."),
     json: JsonOption = False,
 ) -> None:
     """Measure the speed of this package and compare it with others.
@@ -76,8 +78,9 @@ def bench_command(
         raise did_you_mean("benchmark", what, TAKES)
     if peer is not None and what != "holdem":
         raise SubgameError("--peer applies to 'bench holdem' only.")
-    if (agent is not None or seconds is not None) and what != "decisions":
-        raise SubgameError("--agent and --seconds apply to 'bench decisions' only.")
+    if (agent is not None or seconds is not None or jobs != 1) and what != "decisions":
+        raise SubgameError("--agent, --seconds and --jobs apply to 'bench decisions' only.")
+    check_least("jobs", jobs)
 
     from importlib import import_module
 
@@ -93,12 +96,13 @@ def bench_command(
     if what == "startup":
         more["commands"] = list(COMMANDS)
     if what == "decisions":
-        more |= _graded(agent, seconds)
+        more |= _graded(agent, seconds) | {"jobs": jobs}
     with whole_solves():
         measured = module.run(only=only, quick=quick, progress=announce, **more)
     if json:
         said = {"benchmarks": measured} if what == "games" else measured
         asked = f" --agent {agent}" * bool(agent) + f" --seconds {seconds}" * bool(seconds)
+        asked += f" --jobs {jobs}" * (jobs > 1)
         emit({**_made_by(what + asked, only, quick), **said})
     else:
         stdout().print(module.table(measured))

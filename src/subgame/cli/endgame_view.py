@@ -195,6 +195,8 @@ class Shown:
         deck = self.solved.tree.holdem.deck
         if deck != DECK:
             grid.add_row("  deck", f"{deck.size} cards, ranking {deck.ranking}")
+        if self.solved.tree.holdem.folded:
+            grid.add_row("  folded", f"{len(self.solved.tree.holdem.folded)} ranges (bunching)")
         why = STOPPED.get(result.stopped, "read from a file")
         done = f"{iterations_text(result.iterations)} of {result.schedule}"
         grid.add_row("  solved by", f"{done}; {why}")

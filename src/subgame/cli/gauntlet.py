@@ -144,5 +144,7 @@ def _show(agent: str, contests: list[Contest]) -> None:
     shown = table("opponent", *numbers, numbers=numbers)
     for contest in contests:
         less, plain = contest.result.aivat, contest.result.result
-        shown.add_row(contest.opponent, f"{contest.deals:,}", str(less), str(plain))
+        played, deals = contest.result.hands // 2, f"{contest.deals:,}"
+        done = deals if played == contest.deals else f"{played:,} of {deals}"
+        shown.add_row(contest.opponent, done, str(less), str(plain))
     console.print(shown)

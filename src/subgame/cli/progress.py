@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
-from subgame.cli.common import iterations_text, stderr
+from subgame.cli.common import iterations_text, seconds_text, stderr
 from subgame.errors import MemoryLimitError, SubgameError, human_bytes
 
 if TYPE_CHECKING:
@@ -74,6 +74,8 @@ class Meter:
         if self.pot:
             gap = f", {100 * step.exploitability / self.pot:.3g} % of the pot"
         note = iterations_text(step.iteration) + ("" if math.isnan(step.exploitability) else gap)
+        if step.left >= 1:
+            note += f", about {seconds_text(step.left)} left"
         self.update(f"Solving {self.game}", note, step.share)
 
     def counting(self, what: str, unit: str = "") -> Callable[[int, int], None]:

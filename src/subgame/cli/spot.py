@@ -39,6 +39,12 @@ class Spot:
     dead: str | None = opt(
         None, "CARDS", "Cards that are out of the deck, such as those of players who folded.", False
     )
+    folded: list[str] | None = opt(
+        None,
+        "RANGE",
+        "Range of a player who folded, or @FILE: the hand is unknown, but its cards are gone "
+        "(bunching). Repeatable: up to three, on the river four. Exact, but slower.",
+    )
     deck: str | None = opt(
         None,
         "NAME",
@@ -100,7 +106,7 @@ class Spot:
                 )
         if spot.rake_cap is not None and spot.rake is None:
             raise SubgameError("--rake-cap needs --rake, the share that it limits.")
-        oop, ip = (spot._range(seat) for seat in ("oop", "ip"))
+        oop, ip = (_text(text) for text in (spot.oop, spot.ip))
         form = SpotForm(
             spot.board or "",
             spot.pot or "",
@@ -115,6 +121,7 @@ class Spot:
             rake=spot.rake or "0",
             rake_cap=math.inf if spot.rake_cap is None else spot.rake_cap,
             deck=spot.cards,
+            folded=[_text(text) for text in spot.folded or ()],
         )
         game = _with_options(form.game)
         hint = game.bets.hint(float(game.rules.pot))
@@ -165,12 +172,12 @@ class Spot:
         except SubgameError as error:
             raise SubgameError(f"--bets: {error.sentence}") from None
 
-    def _range(self, seat: str) -> str:
-        """The text of a range."""
-        text: str | None = getattr(self, seat)
-        if text is not None and text.startswith("@"):
-            text = read_text(text[1:], "a range")
-        return "random" if text is None else text
+
+def _text(text: str | None) -> str:
+    """The text of a range, which may be in a file."""
+    if text is not None and text.startswith("@"):
+        return read_text(text[1:], "a range")
+    return "random" if text is None else text
 
 
 @lru_cache(maxsize=256)

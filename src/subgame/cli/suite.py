@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import shlex
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from subgame.cli.arguments import JsonOption, opt
-from subgame.cli.checks import check_apart, check_picture, check_writable
-from subgame.cli.common import announce, emit, finish, save_files, stdout
+from subgame.cli.checks import check_apart, check_least, check_picture, check_writable
+from subgame.cli.common import announce, bounded, emit, finish, save_files, stdout
 from subgame.cli.grouping import grouped
+
+PROCESS = 1e9
+"""Bytes of the process of a task, about."""
 
 
 @grouped
@@ -32,6 +37,7 @@ def suite_command(
         False, None, "Keep the results of this version in the file of --out, and run the rest."
     ),
     plot: Path | None = opt(None, "FILE", "Draw exploitability against time as .png or .svg."),
+    jobs: int = opt(1, "N", "Number of tasks at the same time; 0 for one per core."),
     json: JsonOption = False,
 ) -> None:
     """Compare subgame techniques on fixed tasks.
@@ -48,7 +54,7 @@ def suite_command(
 
     subgame suite --technique my_module:MyGadget --add --task leduc-10
 
-    subgame suite --plot suite.png --json
+    subgame suite --plot suite.png --jobs 2 --json
 
     subgame suite --gpu --out suite-gpu.json
     """
@@ -56,6 +62,7 @@ def suite_command(
     check_writable("--plot", plot)
     check_picture("--plot", plot)
     check_apart(("--out", out), ("--plot", plot))
+    check_least("jobs", jobs, 0)
 
     from subgame.bench import suite, suite_tasks
     from subgame.papers.report import commit, machine
@@ -77,7 +84,9 @@ def suite_command(
             suite.save(made | scores, out)
 
     done = suite.rows_of(out) if resume and out is not None else []
-    scores = suite.run(chosen, list(dict.fromkeys(names)), announce, done, keep)
+    many = bounded("--jobs", jobs, PROCESS) if jobs != 1 else 1
+    with ProcessPoolExecutor(many) if many > 1 else nullcontext() as executor:
+        scores = suite.run(chosen, list(dict.fromkeys(names)), announce, done, keep, executor)
     result: dict[str, Any] = made | scores
     failure = save_files(
         (out, lambda path: suite.save(result, path)), (plot, lambda path: suite.draw(result, path))

@@ -1,9 +1,9 @@
 """`PairEngine`: hold'em trees whose pairs of hands have weights of their own, in NumPy.
 
-Without folded players the weight of two hands is 1, or 0 if they share a card, and a terminal takes
-one sum over the hands (`engines.numba.range_terminals`). With folded players it is a matrix for each
-board (`subgame.games.holdem.bunching`), and a terminal is a product with it. So this engine is exact
-as well, but slower and larger by about the number of hands. It takes schedules without prediction.
+Without folded players the weight of two hands is 1, or 0 if they share a card, and a terminal is a
+sum over the hands (`engines.numba.range_terminals`). With folded players it is a matrix for each
+board (`subgame.games.holdem.bunching`), and a terminal is a product with it. So this engine is
+exact as well, but slower and larger. It takes schedules without prediction.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.base import EngineBase
+from subgame.engines.blas import one_blas_thread
 from subgame.engines.contract import Both, Floats, Mode, Numbers, Pair, Regrets, Response
 from subgame.engines.rounding import RESOLUTION
 from subgame.errors import SubgameError
@@ -35,21 +36,24 @@ class PairPlan(NamedTuple):
     reach: Floats  # [root, infoset]
 
 
-class PairBoard(NamedTuple):
-    """A board: its hands, where they are on the board before, and the weights of pairs."""
+class PairStreet(NamedTuple):
+    """All boards of a street. Their hands are one axis, board after board, each padded to tiles."""
 
-    street: Street
-    parent: int  # -1: none
-    chance: float
-    hands: tuple[int, int]
-    above: tuple[Ints, Ints]  # [hand] its place on the board before
-    at: tuple[int, int]  # where the players' numbers begin
-    met: Weights  # [player 0's hand, player 1's] the weights of pairs
-    won: Weights | None  # the same with the sign of a showdown; None before the last street
+    betting: Street
+    hands: tuple[list[slice], list[slice]]  # [p][board] the hands of a board, without padding
+    size: tuple[int, int]  # [p] places with padding
+    above: tuple[Ints, Ints]  # [p][place] the same hand's place on the street before
+    chance: tuple[Floats, Floats]  # [p][place] the weight of its board; 0 in the padding
+    met: list[Weights]  # [board][player 0's hand, player 1's] the weights of pairs
+    won: list[Weights]  # the same with the sign of a showdown; empty before the last street
 
 
 class PairEngine(EngineBase):
-    """The operations of `contract.Engine`, with a matrix of pair weights for every board."""
+    """The operations of `contract.Engine`, with a matrix of pair weights for every board.
+
+    Arrays of a street are ``[row, place]``, with the rows of `betting_tree` and the places of
+    `PairStreet`.
+    """
 
     resolution = RESOLUTION["float32"]
 
@@ -66,108 +70,125 @@ class PairEngine(EngineBase):
         Allowance.of().refuse(f"{tree.game_name}: the weights of all pairs of hands", need)
 
     @cached_property
-    def boards(self) -> list[PairBoard]:
-        """All boards, each after the one before it."""
-        return [self._board(u) for u in range(len(self.tree.units))]
+    def streets(self) -> list[PairStreet]:
+        """The streets with the weights of all pairs of hands, which take most of the memory."""
+        made = list[PairStreet]()
+        for s in range(len(self.tree.streets)):
+            made.append(self._street(s, made[-1] if made else None))
+        return made
 
-    def _board(self, u: int) -> PairBoard:
-        tree, b, unit = self.tree, self.tree.boards, self.tree.units[u]
-        one, two = unit.hands
-        start = [int(b.hand_at[2 * u + p]) for p in (0, 1)]
-        above = [b.above[at : at + len(h)] for at, h in zip(start, (one, two), strict=True)]
-        met, won = tree.holdem.pair_weights(unit.cards, one, two), None
-        if unit.street == len(tree.streets) - 1:
-            rank = rank_hands(unit.cards, tree.holdem.deck).astype(np.int32)
-            won = met * np.sign(rank[one][:, None] - rank[two][None, :]).astype(np.float32)
-        return PairBoard(
-            tree.streets[unit.street],
-            unit.parent,
-            unit.weight,
-            (len(one), len(two)),
-            (above[0].astype(np.int64), above[1].astype(np.int64)),
-            (int(b.store_at[2 * u]), int(b.store_at[2 * u + 1])),
-            met,
-            won,
-        )
+    def _street(self, s: int, before: PairStreet | None) -> PairStreet:
+        tree, b = self.tree, self.tree.boards
+        boards = range(tree.units.first[s], tree.units.first[s + 1])
+        hands: tuple[list[slice], list[slice]] = ([], [])
+        above, chance = list[Ints](), list[Floats]()
+        for p in (0, 1):
+            many = b.hands[[2 * u + p for u in boards]]
+            start = np.cumsum(padded(many)) - padded(many)
+            hands[p].extend(slice(at, at + n) for at, n in zip(start, many, strict=True))
+            above.append(np.zeros(int(padded(many).sum()), np.int64))
+            chance.append(np.zeros(len(above[p])))
+            for u, places in zip(boards, hands[p], strict=True):
+                parent = tree.units[u].parent
+                first = 0 if before is None else before.hands[p][parent - tree.units.first[s - 1]]
+                at = int(b.hand_at[2 * u + p])
+                place = b.above[at : at + places.stop - places.start].astype(np.int64)
+                above[p][places] = place + (first.start if isinstance(first, slice) else 0)
+                chance[p][places] = tree.units[u].weight
+        met, won = list[Weights](), list[Weights]()
+        for u in boards:
+            unit = tree.units[u]
+            one, two = unit.hands
+            met.append(tree.holdem.pair_weights(unit.cards, one, two))
+            if s == len(tree.streets) - 1:
+                rank = rank_hands(unit.cards, tree.holdem.deck).astype(np.int32)
+                won.append(met[-1] * np.sign(rank[one][:, None] - rank[two]).astype(np.float32))
+        size = len(above[0]), len(above[1])
+        sides = (above[0], above[1]), (chance[0], chance[1])
+        return PairStreet(tree.streets[s], hands, size, *sides, met, won)
 
-    # Numbers of a board ----------------------------------------------------------------------
-    def _block(self, board: PairBoard, p: int, numbers: Numbers) -> NDArray[np.float32]:
-        """[tile, action, LANES] a view of a player's numbers on a board."""
-        actions = board.street.rows[p] - len(board.street.roots)
-        size = padded(board.hands[p])
-        end = board.at[p] + actions * size
-        block: NDArray[np.float32] = numbers[board.at[p] : end].reshape(-1, actions, LANES)
-        return block
+    # Numbers of a street ---------------------------------------------------------------------
+    def _read(self, s: int, p: int, numbers: Numbers) -> Floats:
+        """[action, place] a player's numbers on a street."""
+        block = self.tree.players[p].street_block(np.asarray(numbers), s)
+        return block.transpose(1, 0, 2).reshape(block.shape[1], -1).astype(np.float64)
 
-    def _read(self, board: PairBoard, p: int, numbers: Numbers) -> Floats:
-        """[action, hand] a player's numbers on a board."""
-        block = self._block(board, p, numbers).transpose(1, 0, 2)
-        return block.reshape(len(block), -1)[:, : board.hands[p]].astype(np.float64)
+    def _write(self, s: int, p: int, numbers: Numbers, values: Floats) -> None:
+        block = self.tree.players[p].street_block(numbers, s)
+        block[:] = values.reshape(len(values), -1, LANES).transpose(1, 0, 2)
 
-    def _write(self, board: PairBoard, p: int, numbers: Numbers, values: Floats) -> None:
-        block = self._block(board, p, numbers)
-        whole = np.zeros((len(values), len(block) * LANES))
-        whole[:, : values.shape[1]] = values
-        block[:] = whole.reshape(len(values), -1, LANES).transpose(1, 0, 2)
-
-    def _matched(self, board: PairBoard, p: int, numbers: Numbers) -> Floats:
-        """[action, hand] probabilities in proportion to what is above zero; uniform without."""
-        weights = np.maximum(self._read(board, p, numbers), 0)
-        for actions in _decisions(board.street, p):
-            total = weights[actions].sum(0)
-            share = weights[actions] / np.where(total > 0, total, 1)
-            weights[actions] = np.where(total > 0, share, 1 / (actions.stop - actions.start))
-        return weights
+    def _matched(self, p: int, numbers: Numbers) -> list[Floats]:
+        """[street][action, place] probabilities in proportion to positive numbers, or uniform."""
+        out = list[Floats]()
+        for s, street in enumerate(self.streets):
+            weights = np.maximum(self._read(s, p, numbers), 0)
+            for actions in _decisions(street.betting, p):
+                total = weights[actions].sum(0)
+                share = weights[actions] / np.where(total > 0, total, 1)
+                weights[actions] = np.where(total > 0, share, 1 / (actions.stop - actions.start))
+            out.append(weights)
+        return out
 
     # Up and down the tree --------------------------------------------------------------------
     def _reach(self, p: int, sigma: list[Floats], reach: Floats) -> list[Floats]:
-        """[board][row, hand] a player's reach."""
+        """[street][row, place] a player's reach."""
         out = list[Floats]()
-        for board, played in zip(self.boards, sigma, strict=True):
-            street, roots = board.street, len(board.street.roots)
-            rows = np.empty((street.rows[p], board.hands[p]))
-            if board.parent < 0:
-                rows[:roots] = reach
+        for s, street in enumerate(self.streets):
+            betting, roots = street.betting, len(street.betting.roots)
+            rows = np.zeros((betting.rows[p], street.size[p]))
+            if s == 0:
+                rows[:roots, street.hands[p][0]] = reach
             else:
-                leaves = [pair[p] for pair in self.boards[board.parent].street.leaf_rows]
-                rows[:roots] = out[board.parent][leaves][:, board.above[p]]
-            for j, actions in enumerate(_decisions(street, p)):
+                rows[:roots] = out[-1][self._leaves(s - 1, p)][:, street.above[p]]
+                rows[:roots, street.chance[p] == 0] = 0
+            for j, actions in enumerate(_decisions(betting, p)):
                 at = slice(actions.start + roots, actions.stop + roots)
-                rows[at] = rows[street.parent[p][j]] * played[actions]
+                rows[at] = rows[betting.parent[p][j]] * sigma[s][actions]
             out.append(rows)
         return out
 
-    def _paid(self, board: PairBoard, p: int, theirs: Floats) -> Floats:
-        """[row, hand] what a player wins at the terminals of a board."""
-        out = np.zeros((board.street.rows[p], board.hands[p]))
-        for showdown, matrix in ((False, board.met), (True, board.won)):
-            ends = [end for end in board.street.endings if end.showdown == showdown]
-            if not ends or matrix is None:
+    def _leaves(self, s: int, p: int) -> list[int]:
+        """[leaf] a player's row at the leaves of a street."""
+        return [rows[p] for rows in self.tree.streets[s].leaf_rows]
+
+    def _paid(self, s: int, p: int, theirs: Floats, kind: type) -> Floats:
+        """[row, place] what a player wins at the terminals of a street, in float32 or float64."""
+        street = self.streets[s]
+        out = np.zeros((street.betting.rows[p], street.size[p]))
+        for showdown, matrices in ((False, street.met), (True, street.won)):
+            ends = [end for end in street.betting.endings if end.showdown == showdown]
+            if not ends:
                 continue
-            rows = np.array([end.rows[p] for end in ends])
-            kept, place = np.unique(rows, return_inverse=True)
-            scale = np.array([end.pays[p] for end in ends])[:, None]
-            met = np.zeros((len(kept), theirs.shape[1]))
-            np.add.at(met, place, scale * theirs[[end.rows[1 - p] for end in ends]])
-            if showdown and p == 1:
-                met = -met
-            out[kept] += met @ (matrix if p else matrix.T)
+            kept, place = np.unique([end.rows[p] for end in ends], return_inverse=True)
+            met, sign = np.zeros((len(kept), theirs.shape[1])), -1 if showdown and p else 1
+            for k, end in zip(place, ends, strict=True):
+                met[k] += sign * end.pays[p] * theirs[end.rows[1 - p]]
+            sides = zip(street.hands[p], street.hands[1 - p], matrices, strict=True)
+            met = met.astype(kind, copy=False)
+            with one_blas_thread():
+                for mine, yours, matrix in sides:
+                    out[kept, mine] += met[:, yours] @ (matrix if p else matrix.T)
         return out
 
-    def _values(self, p: int, theirs: list[Floats], sigma: list[Floats] | None) -> list[Floats]:
-        """[board][row, hand] a player's values with `sigma`, or with the best actions."""
-        values = [self._paid(board, p, x) for board, x in zip(self.boards, theirs, strict=True)]
-        for u in range(len(self.boards) - 1, -1, -1):
-            board, rows = self.boards[u], values[u]
-            street, roots = board.street, len(board.street.roots)
-            for j, actions in reversed([*enumerate(_decisions(street, p))]):
+    def _values(
+        self,
+        p: int,
+        theirs: list[Floats],
+        sigma: list[Floats] | None,
+        kind: type = np.float64,
+    ) -> list[Floats]:
+        """[street][row, place] a player's values with `sigma`, or with the best actions."""
+        values = [self._paid(s, p, rows, kind) for s, rows in enumerate(theirs)]
+        for s in range(len(self.streets) - 1, -1, -1):
+            street, rows = self.streets[s], values[s]
+            betting, roots = street.betting, len(street.betting.roots)
+            for j, actions in reversed([*enumerate(_decisions(betting, p))]):
                 paid = rows[actions.start + roots : actions.stop + roots]
-                mean = paid.max(0) if sigma is None else (sigma[u][actions] * paid).sum(0)
-                rows[street.parent[p][j]] += mean
-            if board.parent >= 0:
-                leaves = [pair[p] for pair in self.boards[board.parent].street.leaf_rows]
-                above = values[board.parent]
-                above[np.ix_(leaves, board.above[p])] += board.chance * rows[:roots]
+                mean = paid.max(0) if sigma is None else (sigma[s][actions] * paid).sum(0)
+                rows[betting.parent[p][j]] += mean
+            for k, leaf in enumerate(self._leaves(s - 1, p) if s else ()):
+                risen = np.bincount(street.above[p], street.chance[p] * rows[k])
+                values[s - 1][leaf, : len(risen)] += risen
         return values
 
     # Learning --------------------------------------------------------------------------------
@@ -196,48 +217,48 @@ class PairEngine(EngineBase):
         if mode in (Mode.RESPOND, Mode.WITHIN):
             raise SubgameError("Folded ranges cannot be solved by best responses (cfr-br).")
         mine, theirs = pair
-        sigma = [self._matched(board, p, mine.regret) for board in self.boards]
-        other = [self._matched(board, 1 - p, theirs.regret) for board in self.boards]
+        sigma, other = self._matched(p, mine.regret), self._matched(1 - p, theirs.regret)
         against = self._reach(1 - p, other, reach[1 - p])
         best = mode == Mode.BEST
-        values = self._values(p, against, None if best else sigma)
+        values = self._values(p, against, None if best else sigma, np.float32)
         if mode == Mode.LEARN:
             self._learn(p, mine, rates[0], sigma, values)
             if mine.average is not None:
                 self._average(p, mine, rates[0], sigma, reach[p])
-        return self._at_roots(values)
+        return self._at_roots(p, values)
 
     def _learn(
         self, p: int, mine: Regrets, rates: Floats, sigma: list[Floats], values: list[Floats]
     ) -> None:
         """Discount the regrets and add those of this iteration."""
-        for board, played, rows in zip(self.boards, sigma, values, strict=True):
-            roots, regret = len(board.street.roots), self._read(board, p, mine.regret)
+        for s, (played, rows) in enumerate(zip(sigma, values, strict=True)):
+            betting, regret = self.tree.streets[s], self._read(s, p, mine.regret)
+            roots = len(betting.roots)
             regret *= np.where(regret > 0, rates[0], rates[1])
-            for actions in _decisions(board.street, p):
+            for actions in _decisions(betting, p):
                 paid = rows[actions.start + roots : actions.stop + roots]
                 regret[actions] += paid - (played[actions] * paid).sum(0)
-            self._write(board, p, mine.regret, regret)
+            self._write(s, p, mine.regret, regret)
 
     def _average(
         self, p: int, mine: Regrets, rates: Floats, sigma: list[Floats], reach: Floats
     ) -> None:
         """Discount the average and add the reach of this iteration."""
-        rows = self._reach(p, sigma, reach)
-        for board, own in zip(self.boards, rows, strict=True):
-            average = rates[2] * self._read(board, p, mine.average)
-            self._write(board, p, mine.average, average + own[len(board.street.roots) :])
+        for s, own in enumerate(self._reach(p, sigma, reach)):
+            average = rates[2] * self._read(s, p, mine.average)
+            self._write(s, p, mine.average, average + own[len(self.tree.streets[s].roots) :])
 
-    def _at_roots(self, values: list[Floats]) -> Floats:
+    def _at_roots(self, p: int, values: list[Floats]) -> Floats:
         """[root, infoset]"""
-        result: Floats = values[0][: len(self.tree.streets[0].roots)] / self.tree.deals
+        places, roots = self.streets[0].hands[p][0], len(self.tree.streets[0].roots)
+        result: Floats = values[0][:roots, places] / self.tree.deals
         return result
 
     def current(self, p: int, regrets: Regrets, rates: Floats) -> Numbers:
         """The probabilities that regret matching plays."""
         out = np.zeros(self.tree.stored(p), np.float32)
-        for board in self.boards:
-            self._write(board, p, out, self._matched(board, p, regrets.regret))
+        for s, sigma in enumerate(self._matched(p, regrets.regret)):
+            self._write(s, p, out, sigma * (self.streets[s].chance[p] > 0))
         return out
 
     def behaviour(self, p: int, average: Numbers) -> Numbers:
@@ -252,12 +273,9 @@ class PairEngine(EngineBase):
     def first_street(self, p: int, sigma: Numbers | None, opponent_plan: PairPlan) -> Floats:
         """[row, infoset] player `p`'s value of each row of the first street; None: a best one."""
         theirs, reach = opponent_plan
-        other = [self._matched(board, 1 - p, np.asarray(theirs)) for board in self.boards]
-        mine = None
-        if sigma is not None:
-            mine = [self._matched(board, p, np.asarray(sigma)) for board in self.boards]
-        values = self._values(p, self._reach(1 - p, other, reach), mine)
-        result: Floats = values[0] / self.tree.deals
+        mine = None if sigma is None else self._matched(p, sigma)
+        values = self._values(p, self._reach(1 - p, self._matched(1 - p, theirs), reach), mine)
+        result: Floats = values[0][:, self.streets[0].hands[p][0]] / self.tree.deals
         return result
 
     def values(self, p: int, sigma: Numbers, opponent_plan: PairPlan) -> Response:

@@ -21,23 +21,27 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from subgame.errors import ArgumentError
 from subgame.games import load
 from subgame.games.holdem.game import Holdem
-from subgame.papers.report import Found, Progress, Record, marks, panel, row
+from subgame.memory import most_processes
+from subgame.papers.report import Found, Progress, Record, commit, marks, panel, row
 from subgame.play.agent import Agent
 from subgame.play.blueprint_agent import BlueprintAgent, loaded
 from subgame.play.blueprint_values import BlueprintValues
 from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.hunl.plans import BOTH
-from subgame.play.lbr import LocalBestResponse
+from subgame.play.lbr import SETTINGS, LocalBestResponse
 from subgame.play.log import FORMAT
 from subgame.play.match import Estimate
 from subgame.play.range_match import Pair, RangeMatch
+from subgame.solve.workers import done_in_turn, own_cores, stopping
 from subgame.tree.log import Kind, Log
 
 ITERATIONS, QUICK_ITERATIONS = 100, 20
@@ -51,7 +55,8 @@ DEALS = Kind(
     "The series goes on; deals that the file lacks are played again with it.",
 )
 """Of each solve. Decisions have no limit of time, so that a seed gives the same figures again."""
-Agents = dict[str, Agent]
+PROCESS = 2**30
+"""Bytes that a process takes, about."""
 
 
 class Contest(NamedTuple):
@@ -64,14 +69,14 @@ class Contest(NamedTuple):
 
 
 TABLE1 = (
-    Contest("nested against blueprint", ("nested", "blueprint"), 4000),
-    Contest("nested, purified, against blueprint", ("purified", "blueprint"), 4000),
-    Contest("nested, actions below 0.15 left out, against blueprint", ("0.15", "blueprint"), 4000),
-    Contest("nested, unsafe on the river, against blueprint", ("unsafe", "blueprint"), 4000),
-    Contest("nested by CFR+ against blueprint", ("cfr+", "blueprint"), 4000),
+    Contest("nested against blueprint", ("nested", "blueprint"), 2000),
+    Contest("nested, purified, against blueprint", ("purified", "blueprint"), 2000),
+    Contest("nested, actions below 0.15 left out, against blueprint", ("0.15", "blueprint"), 2000),
+    Contest("nested, unsafe on the river, against blueprint", ("unsafe", "blueprint"), 2000),
+    Contest("nested by CFR+ against blueprint", ("cfr+", "blueprint"), 2000),
     Contest("single against blueprint", ("single", "blueprint"), 2000),
-    Contest("limited against blueprint", ("limited", "blueprint"), 1000),
-    Contest("limited against single", ("limited", "single"), 1000),
+    Contest("limited against blueprint", ("limited", "blueprint"), 2000),
+    Contest("limited against single", ("limited", "single"), 2000),
 )
 LBR = (
     Contest("limited against LBR, first version", ("limited", "2018-turn"), 1000, 570.0),
@@ -115,94 +120,140 @@ def made(game: Holdem, iterations: int) -> Callable[[str], Agent]:
     return of
 
 
+class Deal(NamedTuple):
+    """One deal of a contest; it can be sent to another process."""
+
+    agents: tuple[str, str]
+    iterations: int
+    seed: int
+    number: int
+
+    def play(self) -> Pair:
+        """Play it, in both seatings."""
+        return _match(self.agents, self.iterations, self.seed).pair(self.number)
+
+
+@lru_cache(maxsize=1)
+def _made(iterations: int) -> tuple[Holdem, Callable[[str], Agent], BlueprintValues]:
+    game = load("hunl")
+    assert isinstance(game, Holdem)
+    return game, made(game, iterations), BlueprintValues(loaded())
+
+
+@lru_cache(maxsize=len(TABLE1 + LBR))
+def _match(agents: tuple[str, str], iterations: int, seed: int) -> RangeMatch:
+    """A contest, made once in each process."""
+    (one, two), (game, agent, values) = agents, _made(iterations)
+    against = LocalBestResponse(game, agent(one), two) if two in SETTINGS else agent(two)
+    return RangeMatch(game, [agent(one), against], values, seed=seed)
+
+
 def table1(
-    quick: bool, seed: int, tell: Progress, budget: float | None = None, keep: Path | None = None
+    quick: bool,
+    seed: int,
+    tell: Progress,
+    budget: float | None = None,
+    keep: Path | None = None,
+    processes: int = 1,
 ) -> Found:
     """Full: all contests; quick: a few deals of the first, with few iterations."""
     contests = [TABLE1[0]._replace(deals=8)] if quick else TABLE1
-    iterations = QUICK_ITERATIONS if quick else ITERATIONS
-    game = load("hunl")
-    assert isinstance(game, Holdem)
-    agent, values = made(game, iterations), BlueprintValues(loaded())
-    matches = {
-        contest.name: RangeMatch(
-            game,
-            [agent(name) for name in contest.agents],
-            values,
-            seed=seed,
-        )
-        for contest in contests
-    }
-    return _found("table1", contests, matches, iterations, seed, tell, budget, keep)
+    how = Settings("table1", QUICK_ITERATIONS if quick else ITERATIONS, seed)
+    return _found(contests, how, tell, budget, keep, processes)
 
 
 def lbr(
-    quick: bool, seed: int, tell: Progress, budget: float | None = None, keep: Path | None = None
+    quick: bool,
+    seed: int,
+    tell: Progress,
+    budget: float | None = None,
+    keep: Path | None = None,
+    processes: int = 1,
 ) -> Found:
     """Full: both versions of LBR against the agent and its blueprint; quick: one, a few deals."""
     contests = [LBR[2]._replace(deals=4)] if quick else LBR
-    iterations = QUICK_ITERATIONS if quick else ITERATIONS
-    game = load("hunl")
-    assert isinstance(game, Holdem)
-    agent, values = made(game, iterations), BlueprintValues(loaded())
-    matches = {}
-    for contest in contests:
-        name, setting = contest.agents
-        against = LocalBestResponse(game, agent(name), setting)
-        matches[contest.name] = RangeMatch(game, [agent(name), against], values, seed=seed)
-    return _found("lbr", contests, matches, iterations, seed, tell, budget, keep)
+    how = Settings("lbr", QUICK_ITERATIONS if quick else ITERATIONS, seed)
+    return _found(contests, how, tell, budget, keep, processes)
+
+
+class Settings(NamedTuple):
+    """Which contests are played, and how."""
+
+    key: str
+    iterations: int
+    seed: int
+
+    def head(self) -> dict[str, object]:
+        """What a file of deals begins with."""
+        name, rest = f"brown2018-{self.key}", {"seed": self.seed, "iterations": self.iterations}
+        return {"experiment": name, **rest, "limited": BOTH}
 
 
 def _found(
-    key: str,
     contests: Sequence[Contest],
-    matches: dict[str, RangeMatch],
-    iterations: int,
-    seed: int,
+    how: Settings,
     tell: Progress,
     budget: float | None,
     keep: Path | None,
+    processes: int,
 ) -> Found:
     """Play the deals that are left, contests in turn, and report what there is."""
-    head = {
-        "experiment": f"brown2018-{key}",
-        "seed": seed,
-        "iterations": iterations,
-        "limited": BOTH,
-    }
+    if processes < 1:
+        raise ArgumentError("processes", f"must be at least 1, not {processes}.")
     pairs: dict[str, dict[int, Pair]] = {contest.name: {} for contest in contests}
-    total, began = sum(contest.deals for contest in contests), time.process_time()
-    with nullcontext() if keep is None else Log(keep, DEALS, head) as log:
+    names = {contest.agents: contest.name for contest in contests}
+    total, many = sum(contest.deals for contest in contests), most_processes(processes, PROCESS)
+    clock = time.process_time if many == 1 else time.perf_counter
+    began, commits = clock(), dict[str, None]()
+
+    def spent() -> float:
+        return (clock() - began) * many
+
+    with ExitStack() as stack:
+        log = None if keep is None else stack.enter_context(Log(keep, DEALS, how.head()))
         for record in [] if log is None else log.records:
             if record["contest"] in pairs:
-                names = ("number", "aivat", "plain", "street", "weight")
-                pair = Pair(*(record[name] for name in names))
+                fields = ("number", "aivat", "plain", "street", "weight")
+                pair = Pair(*(record[field] for field in fields))
                 pairs[record["contest"]][pair.number] = pair
-        while True:
-            left = [contest for contest in contests if len(pairs[contest.name]) < contest.deals]
-            spent = time.process_time() - began
-            if not left or (budget is not None and spent > budget):
-                break
-            next_one = min(left, key=lambda contest: len(pairs[contest.name]) / contest.deals)
-            number = next(k for k in range(next_one.deals) if k not in pairs[next_one.name])
-            done = sum(map(len, pairs.values())) / total
-            done = done if budget is None else spent / budget
-            tell(f"{next_one.name}, deal {number + 1:,}", done)
-            pair = matches[next_one.name].pair(number)
-            pairs[next_one.name][number] = pair
+                commits[record.get("commit", "not kept")] = None
+        left = [
+            Deal(contest.agents, how.iterations, how.seed, number)
+            for contest in contests
+            for number in range(contest.deals)
+            if number not in pairs[contest.name]
+        ]
+        deals = {contest.agents: contest.deals for contest in contests}
+        left.sort(key=lambda deal: deal.number / deals[deal.agents])
+        pool = None if many == 1 else stack.enter_context(stopping(own_cores(many)))
+
+        def more() -> bool:
+            return budget is None or spent() <= budget
+
+        made_by = commit()
+        for deal, pair in done_in_turn(Deal.play, left, pool, more):
+            name = names[deal.agents]
+            pairs[name][deal.number] = pair
+            commits[made_by] = None
             if log is not None:
-                log.append([{"contest": next_one.name, **vars(pair)}])
-    return _reported(contests, pairs, iterations)
+                log.append([{"contest": name, **vars(pair), "commit": made_by}])
+            done = sum(map(len, pairs.values())) / total
+            done = done if budget is None else min(1.0, spent() / budget)
+            tell(f"{name}, deal {deal.number + 1:,}", done)
+    return _reported(contests, pairs, {"iterations": how.iterations, "commits": list(commits)})
 
 
-def _reported(contests: Sequence[Contest], pairs: dict[str, dict[int, Pair]], iterations: int) -> Found:
+def _reported(
+    contests: Sequence[Contest], pairs: dict[str, dict[int, Pair]], settings: Record
+) -> Found:
     rows, data, shown = [], {}, []
     contests = [contest for contest in contests if pairs[contest.name]]
     for contest in contests:
         some = list(pairs[contest.name].values())
         aivat, plain = (Estimate.of([getattr(p, k) for p in some]) for k in ("aivat", "plain"))
         played = sum(pair.street is not None for pair in some)
-        note = f"{len(some):,} deals, {played:,} of them played twice; chips alone {plain}"
+        count = f"{len(some):,} of {contest.deals:,} deals"
+        note = f"{count}, {played:,} of them played twice; chips alone {plain}"
         rows.append(row(f"{contest.name}, mbb/h", contest.paper, f"{aivat}", note))
         data[contest.name] = {
             "mean": aivat.mean,
@@ -210,6 +261,7 @@ def _reported(contests: Sequence[Contest], pairs: dict[str, dict[int, Pair]], it
             "plain": plain.mean,
             "plain_interval95": plain.interval95 if len(some) > 1 else None,
             "deals": len(some),
+            "planned": contest.deals,
             "played": played,
         }
         shown.append(aivat)
@@ -217,4 +269,4 @@ def _reported(contests: Sequence[Contest], pairs: dict[str, dict[int, Pair]], it
     curves = [marks("mean, 95 % interval", [estimate.mean for estimate in shown], spread=spread)]
     names = [contest.name for contest in contests]
     drawn = panel("What the first agent wins", "mbb/h", "", curves, names=names)
-    return Found(rows, {"contests": data, "panels": [drawn]}, {"iterations": iterations})
+    return Found(rows, {"contests": data, "panels": [drawn]}, settings)

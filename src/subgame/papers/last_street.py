@@ -24,10 +24,11 @@ from subgame.engines.arrays import normalise
 from subgame.engines.contract import Mode
 from subgame.engines.rounding import WIDTH
 from subgame.engines.torch.batch import RangeBatch, room
-from subgame.engines.torch.blocks import Blocks
+from subgame.engines.torch.blocks import Blocks, matched
 from subgame.engines.torch.torch_ops import StreetNumbers, Task, TorchOps
 from subgame.errors import MemoryLimitError, SubgameError, human_bytes
 from subgame.memory import parse_bytes
+from subgame.refine.accept import SHARES, lost
 from subgame.refine.behind import solve_behind
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.payoffs import received_gift, reliable
@@ -64,6 +65,10 @@ class Outcome(NamedTuple):
     """What a best response wins against the blueprint with these subgames."""
     margin: float
     """The smallest margin over root infosets that can be reached (2017, eq. 1)."""
+    share: float = 1.0
+    """Of the solutions in what is played, the mean over subgames (`subgame.refine.accept`)."""
+    solution: float | None = None
+    """What a best response wins if all of the solutions is played."""
 
 
 class LastStreet:
@@ -272,6 +277,44 @@ class LastStreet:
         for units, stage, block in self._solved(gadget, schedule, iterations, gifts):
             best[:, units] = self._against(stage, units, block)
         return Outcome(self._won(best), self._margin(best, gifts))
+
+    def accepted(self, gadget: Gadget, schedule: Schedule | str, iterations: int) -> Outcome:
+        """The same with as much of each solution as loses nothing (`subgame.refine.accept`)."""
+        torch, best, shares = self.run.torch, self.cbv.clone(), 0.0
+        all_played = torch.empty_like(best)
+        gifts, held = self._gifts(gadget), matched(self.bucketed, self.p, self._blueprint)
+        for units, stage, block in self._solved(gadget, schedule, iterations, gifts):
+            inputs = self.inputs(gadget, units, gifts)
+            inputs = inputs.mapped(lambda ours: ours, lambda theirs: theirs.double())
+            plans = [self._plan(stage, units, some) for some in (block, held.blocks[0][:, units])]
+            weight = self.weight[:, units]
+            least = lost(gadget, inputs, normalise(best[:, units], weight).flatten(0, 1))
+            chosen = torch.zeros_like(least)
+            for share in SHARES:
+                mixed = share * plans[0] + (1 - share) * plans[1]
+                values = self._against(stage, units, mixed.float())
+                if share == 1:
+                    all_played[:, units] = values
+                now = lost(gadget, inputs, normalise(values, weight).flatten(0, 1))
+                better = now < least
+                least, chosen = (
+                    torch.where(better, new, old) for new, old in ((now, least), (share, chosen))
+                )
+                some = better.view(*weight.shape[:2], 1)
+                best[:, units] = torch.where(some, values, best[:, units])
+            shares += float(chosen.mean()) * weight.shape[1] / self.weight.shape[1]
+        return Outcome(self._won(best), self._margin(best, gifts), shares, self._won(all_played))
+
+    @property
+    def _blueprint(self) -> Blocks:
+        """Our blueprint on the last street, in buckets."""
+        return self._sigma(self.blueprint.average(self.p), self.p)
+
+    def _plan(self, stage: RangeBatch, units: slice, block: Tensor) -> Tensor:
+        """[action, board, hand] the realisation plan of our strategy on some boards."""
+        bet, entry = stage.places[0].level.bets[self.p], self.entry[self.p][:, units]
+        reach = self.ops.reach(bet, StreetNumbers(block), self._rates(), entry)[0]
+        return reach[bet.roots :]
 
     def _solved(
         self,

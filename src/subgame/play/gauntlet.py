@@ -8,8 +8,8 @@ was stopped goes on where it was.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -29,7 +29,7 @@ from subgame.play.named import AgentOptions, named_agents, whole_blueprint
 from subgame.play.running import Chunk, MatchResult, Table, Task, result_of
 from subgame.play.scoring import aivat_result
 from subgame.play.strangers import stranger
-from subgame.solve.workers import result_in
+from subgame.solve.workers import done_in_turn
 from subgame.tree.log import Log
 
 LBR = "lbr:"
@@ -177,7 +177,13 @@ def gauntlet(
             for name, deal in in_turn(deals)
             if not {2 * deal, 2 * deal + 1} <= hands[name].keys()
         ]
-        for name, chunk in _chunks(left, executor, seconds):
+        began = time.monotonic()
+
+        def more() -> bool:
+            return seconds is None or time.monotonic() - began <= seconds
+
+        for (seating, _), chunk in done_in_turn(_deal, left, executor, more):
+            name = seating.opponent
             hands[name] |= {hand.number: hand for hand in chunk.hands}
             if name in books:
                 books[name].append(hand.record() for hand in chunk.hands)
@@ -201,29 +207,8 @@ def in_turn(deals: dict[str, int]) -> list[tuple[str, int]]:
     return sorted(every, key=lambda one: one[1] / deals[one[0]])
 
 
-def _chunks(
-    left: Sequence[tuple[Seating, int]], executor: Executor | None, seconds: float | None
-) -> Iterator[tuple[str, Chunk]]:
-    """Deals as they are played, with the opponents' names."""
-    began, todo = time.monotonic(), iter(left)
-
-    def next_one() -> tuple[Seating, int] | None:
-        over = seconds is not None and time.monotonic() - began > seconds
-        return None if over else next(todo, None)
-
-    if executor is None:
-        while (one := next_one()) is not None:
-            yield one[0].opponent, one[0].play(one[1])
-        return
-    waiting: dict[Future[Chunk], str] = {}
-    most = 1 + (getattr(executor, "_max_workers", None) or 8)
-    while True:
-        while len(waiting) < most and (one := next_one()) is not None:
-            waiting[executor.submit(one[0].play, one[1])] = one[0].opponent
-        if not waiting:
-            return
-        for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-            yield waiting.pop(future), result_in(future)
+def _deal(task: tuple[Seating, int]) -> Chunk:
+    return task[0].play(task[1])
 
 
 def _contest(game: Game, agent: Agent | str, name: str, deals: int, hands: list[Hand]) -> Contest:

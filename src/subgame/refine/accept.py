@@ -18,13 +18,14 @@ Where values at a depth limit are estimates, all this holds for the estimates on
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from subgame.engines.arrays import TINY, Floats
+from subgame.engines.arrays import TINY, Array, namespace
 from subgame.engines.contract import Engine, Numbers
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.payoffs import left
@@ -46,20 +47,21 @@ def is_checked(gadget: Gadget) -> bool:
     return gadget.is_safe or gadget.entry == "blueprint"
 
 
-def lost(gadget: Gadget, inputs: GadgetInputs, values: Floats) -> float:
-    """What the gadget's opponent gets who can get `values` [s] inside, beyond the alternatives.
+def lost(gadget: Gadget, inputs: GadgetInputs, values: Array) -> Array:
+    """What the gadget's opponent gets beyond the alternatives, with `values` [..., s] inside.
 
     Maxmargin: the most at one root infoset. Resolve: the mean of all that exceeds them. Unsafe:
     what the blueprint's range gets on average.
     """
-    weight, bar = inputs.weight, inputs.cbv if gadget.estimate else inputs.alternative
+    xp, weight = namespace(values), inputs.weight
+    bar = inputs.cbv if gadget.estimate else inputs.alternative
     if gadget.entry == "choose":
-        return float((values - bar)[weight > 0].max(initial=-np.inf))
+        return xp.amax(xp.where(weight > 0, values - bar, -math.inf), -1)
     if gadget.entry == "blueprint":
         weight = weight * inputs.opponent_reach
     else:
-        values = np.maximum(values - bar, 0)
-    return float((weight * values).sum() / max(weight.sum(), TINY))
+        values = (values - bar).clip(min=0)
+    return (weight * values).sum(-1) / weight.sum(-1).clip(min=TINY)
 
 
 class Acceptance:
@@ -84,24 +86,43 @@ class Acceptance:
         return self.run.realisation(1 - self.inputs.opponent, sigma, self.inputs.our_reach)
 
     def _lost(self, sigma: Numbers) -> float:
-        return lost(self.gadget, self.inputs, left(self.run, (sigma, sigma), self.inputs))
+        return float(lost(self.gadget, self.inputs, left(self.run, (sigma, sigma), self.inputs)))
 
     def __call__(self, solved: Numbers) -> Accepted:
         """As much of a solution as loses nothing."""
         if not is_checked(self.gadget):
             return Accepted(solved, 1.0)
         run, us, new = self.run, 1 - self.inputs.opponent, self._plan(solved)
-        best, above = Accepted(self.before, 0.0), np.inf
         payoffs = float(np.abs(self.inputs.alternative).max(initial=0.0))
-        least = self.least + run.tree.precision * payoffs  # differences below it are rounding
-        for share in SHARES:
-            sigma = solved
-            if share < 1:
-                sigma = run.behaviour(us, share * new + (1 - share) * self.old)
-            now = self._lost(sigma)
-            if now >= above:  # it is convex: smaller shares lose more
-                break
-            above = now
-            if now <= least:
-                best, least = Accepted(sigma, share), min(now, self.least)
-        return best
+        mixture = best_mixture(
+            lambda share: (
+                solved if share == 1 else run.behaviour(us, share * new + (1 - share) * self.old)
+            ),
+            self._lost,
+            self.least,
+            run.tree.precision * payoffs,
+        )
+        return mixture or Accepted(self.before, 0.0)
+
+
+def best_mixture(
+    mixed: Callable[[float], Numbers],
+    loses: Callable[[Numbers], float],
+    before: float,
+    rounding: float = 0.0,
+) -> Accepted | None:
+    """The mixture that loses least; None if all lose more than what is lost `before`.
+
+    ``mixed(share)`` has a share of the solution, and what it loses is convex in the share.
+    Differences below `rounding` do not count.
+    """
+    best, least, above = None, before + rounding, np.inf
+    for share in SHARES:
+        sigma = mixed(share)
+        now = loses(sigma)
+        if now >= above:  # smaller shares lose more
+            break
+        above = now
+        if now <= least:
+            best, least = Accepted(sigma, share), min(now, before)
+    return best

@@ -164,6 +164,8 @@ class Live:
     """[s of the opponent] after an off-tree move that is not answered yet: CBV~ before it."""
     carried: Floats | None = None
     """[s of the opponent] gifts on the way here."""
+    answers: bool = False
+    """Whether `before` has an answer although `off` says that one is to be solved."""
     starved: int | None = None
     """The iterations of the last answer to an off-tree bet, if they were too few."""
 
@@ -186,7 +188,7 @@ class Live:
             return self
         solved, starved = self._solve(clock, share), None
         if solved is not None and solved.is_starved:
-            if self.off is None:  # what was followed so far answers better
+            if self.off is None:  # what was followed so far is the answer
                 solved = None
             else:
                 starved = solved.iterations
@@ -230,7 +232,7 @@ class Live:
         limits = self.search.limits(None if clock.left is None else share * clock.left)
         how = Technique.of(gadget, subgame.tree, self.search.schedule, limits)
         before = None
-        if self.off is None and not self.search.allow_worse:
+        if (self.off is None or self.answers) and not self.search.allow_worse:
             before = here.restrict(self.before, us)
         solved = play_gadget(how, subgame, inputs, before, self.search.now)
         return Solution(

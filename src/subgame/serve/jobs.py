@@ -170,7 +170,7 @@ class Jobs:
             waiting = [row for row in self.store.rows("jobs", 10_000) if row["state"] == "queued"]
             free = self.settings.workers - len(self._running)
             for row in waiting[::-1][: max(free, 0)]:
-                row = self._change(row, state="running", phase="Starting")
+                row = self._change(row, state="running", phase="Starting", began=time.time())
                 self._running[row["id"]] = Worker(self, row)
 
     def _change(self, row: Row, **new: object) -> Row:
@@ -212,7 +212,7 @@ class Jobs:
             else:
                 why = worker.error or worker.late or _crash(code, folder)
                 row = row | {"state": "failed", "error": why}
-            self._change(row, phase="", wish=None, ended=time.time())
+            self._change(row, phase="", wish=None, left=None, ended=time.time())
         self._start()
 
 
@@ -223,7 +223,7 @@ class Worker:
         self.jobs, self.row = jobs, row
         self.wish: str | None = None
         self.error, self.done, self._put = "", False, 0.0
-        folder = jobs.store.folder(row["id"])
+        self._folder = folder = jobs.store.folder(row["id"])
         with (folder / "log.txt").open("wb") as log, _without_interrupts():
             self.process = subprocess.Popen(
                 [*WORKER, str(jobs.store.data), row["id"]],
@@ -272,9 +272,11 @@ class Worker:
         new: dict[str, Any] = {}
         self.error = said.get("error", self.error)
         self.done = self.done or bool(said.get("done"))
-        for key in ("phase", "quote"):
+        for key in ("phase", "quote", "left"):
             if key in said:
                 new[key] = said[key]
+        if said.get("so_far"):
+            new["result"] = _summary(json.loads(self._folder.joinpath(RESULT).read_text()))
         if "step" in said:
             iteration, seconds, share = said["step"]
             new |= {"iteration": iteration, "seconds": seconds, "share": share}

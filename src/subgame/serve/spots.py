@@ -79,6 +79,9 @@ class Spot(Model):
     rake_cap: float | None = None
     dead: str = Field(default="", max_length=120)
     deck: DeckName = "full"
+    folded: str = Field(
+        default="", max_length=4 * RANGE, description="Ranges of players who folded, by semicolons."
+    )
 
     def bets(self) -> str:
         """The sizes as one text, without lines."""
@@ -117,6 +120,7 @@ class Spot(Model):
             rake=self.rake,
             rake_cap=math.inf if self.rake_cap is None else self.rake_cap,
             deck=deck_named(self.deck),
+            folded=self.folded,
         )
         return form.game(wrong)
 

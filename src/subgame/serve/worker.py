@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 import math
-import os
 import signal
 import sys
 import time
@@ -21,11 +20,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from subgame.errors import SubgameError
+from subgame.serve.progress import Reporter, Told, tell
 
 if TYPE_CHECKING:
     from subgame.games.base import Game
     from subgame.refine.verbs.refine import Refinement
     from subgame.solve.results import Result, Step
+    from subgame.solve.solver import Run
     from subgame.spots.endgame import Endgame
     from subgame.tree.public_tree import PublicTree
     from subgame.tree.ranges.tree import RangeTree
@@ -41,6 +42,10 @@ STRATEGY, CHECKPOINT, TASK, RESULT, FLOPS = (
 SLACK = 1.5 * 2**30
 """Bytes that Python, compiled kernels and stacks of threads take beside the solve."""
 CANCELLED, WRONG = 130, 2
+EARLY = (8.0, 2.0)
+"""A spot is saved on the way to its target where it is this many times as exploitable."""
+SOONEST = 15.0
+"""Seconds of a solve before which, and before whose end, nothing is saved on the way."""
 ROWS = 3_000
 """Root infosets of a refinement that are shown."""
 
@@ -75,34 +80,37 @@ Report = dict[str, object]
 """What ``result.json`` contains."""
 
 
-def tell(**message: object) -> None:
-    """Report to the server; if it is gone, have the solve stop and keep what it found."""
-    try:
-        print(json.dumps(message), flush=True)
-    except (BrokenPipeError, ValueError):
-        with suppress(OSError, ValueError):
-            sys.stdout = open(os.devnull, "w")  # noqa: SIM115, it lasts as long as the process
-        os.kill(os.getpid(), signal.SIGINT)
+class Early(Reporter):
+    """Reports the same, and saves what was solved so far: it can be looked at meanwhile."""
 
+    def __init__(self, folder: Path, run: Run, target: float | None) -> None:
+        """`target` is in per cent of the pot."""
+        from subgame.spots.report import usual_iterations
+        from subgame.tree.ranges.tree import range_tree
 
-class _Told(logging.Handler):
-    """Passes on what the library logs, such as that kernels are being compiled."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        tell(phase=record.getMessage())
-
-
-class Reporter:
-    """Reports iterations and new points of the exploitability curve."""
-
-    def __init__(self, scale: float = 1.0) -> None:
-        self.scale, self.last = scale, math.nan
+        pot = float(range_tree(run.tree).holdem.start().pot)
+        super().__init__(100 / pot, math.nan if target is None else usual_iterations(target))
+        self.folder, self.run = folder, run
+        self.next = [share * (target or 0.1) for share in EARLY]
+        """The accuracies at which it is saved, in per cent of the pot."""
 
     def __call__(self, step: Step) -> None:
-        new = step.exploitability != self.last and not math.isnan(step.exploitability)
-        self.last = step.exploitability
-        point = [step.iteration, step.seconds, step.exploitability * self.scale]
-        tell(step=[step.iteration, step.seconds, step.share], **({"point": point} if new else {}))
+        super().__call__(step)
+        if not self.next or not step.exploitability * self.scale <= self.next[0]:
+            return
+        if step.seconds < SOONEST or step.left < SOONEST:
+            return
+        while self.next and step.exploitability * self.scale <= self.next[0]:
+            self.next.pop(0)
+        tell(phase="Saving what was solved so far")
+        from subgame.spots.endgame import Endgame
+
+        solved = Endgame.of_run(self.run, None)
+        solved = replace(solved, exploitability=self.run.evaluated(solved.strategy.probs))
+        solved.save(self.folder / STRATEGY)
+        made = {"iterations": step.iteration, "seconds": step.seconds, "stopped": "so far"}
+        write_json(self.folder / RESULT, _spot_result(solved) | made)
+        tell(so_far=True, phase="Solving")
 
 
 def limit_memory(most: float) -> None:
@@ -122,7 +130,7 @@ def run(data: Path, job: str) -> None:
     folder = data / "jobs" / job
     task: Task = json.loads((folder / TASK).read_text())
     limit_memory(parse_bytes(task["memory_limit"]))
-    logger, handler = logging.getLogger("subgame"), _Told()
+    logger, handler = logging.getLogger("subgame"), Told()
     logger.addHandler(handler)
     # The worker of a server that was killed may still be writing its checkpoint.
     with OnlyWriter.waiting(folder / TASK, lambda error: tell(phase=f"Waiting: {error}")):
@@ -166,7 +174,7 @@ def lock(data: Path, folder: Path, task: Task) -> Report:
 
 
 def _solve_spot(folder: Path, tree: RangeTree, task: Task) -> Report:
-    from subgame import solve
+    from subgame.solve.solver import begin, complete
     from subgame.spots.endgame import Endgame, memory_needed
 
     needed = memory_needed(tree, task["schedule"], task["storage"])
@@ -175,16 +183,17 @@ def _solve_spot(folder: Path, tree: RangeTree, task: Task) -> Report:
     pot = float(tree.holdem.start().pot)
     percent = task.get("target")
     kept: Checkpoints = _checkpoints(folder) if task["storage"] == "float32" else {}
-    result = solve(
+    run, limits = begin(
         tree,
         task["schedule"],
         target=None if percent is None else percent * pot / 100,
         iterations=task.get("iterations"),
         seconds=task.get("seconds"),
         storage=task["storage"],
-        progress=Reporter(100 / pot),
-        **kept,
+        resume=kept.get("resume"),
     )
+    early = Early(folder, run, percent)
+    result = complete(run, limits, kept.get("checkpoint"), early, keep=False)
     tell(phase="Computing EV and equity")
     solved = replace(Endgame.of(result.strategy), exploitability=result.exploitability)
     solved.save(folder / STRATEGY)
@@ -297,11 +306,12 @@ def report(data: Path, folder: Path, task: Task) -> Report:
     _refuse(needed, task["memory_limit"])
     tell(phase="Solving the first flop", quote={"nodes": tree.num_nodes, "memory": needed})
     del tree
-    began, stopped = time.monotonic(), "done"
+    began, stopped, before = time.monotonic(), "done", len(logged(log)) if log.exists() else 0
 
     def progress(done: int, total: int, row: dict[str, object]) -> None:
-        step = [done, time.monotonic() - began, done / total]
-        tell(phase=f"{done:,} of {total:,} flops", step=step)
+        spent = time.monotonic() - began
+        left = spent / max(done - before, 1) * (total - done)
+        tell(phase=f"{done:,} of {total:,} flops", step=[done, spent, done / total], left=left)
 
     try:
         target = task["target"]

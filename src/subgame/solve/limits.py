@@ -21,6 +21,8 @@ MOST = 10**12
 """The largest count of anything, such as the iterations of a run."""
 STEEP = (1.0, 2.2)
 """Exploitability is expected to fall like a power of the iterations between these two."""
+LEVEL = 0.5
+"""Exploitability is never expected to fall less steeply, where the time that is left is told."""
 EAGER = 1.1
 """By how much more steeply it is expected to fall than between the last two measurements. Of the
 values of these constants that we tried on 22 curves of rivers and turns, these cost the least."""
@@ -101,6 +103,25 @@ class Limits:
         far = math.pow(max(1.0, now.exploitability / self.target), 1 / steep)
         least = now.iteration + 1 + now.iteration // 128
         return max(least, math.ceil(now.iteration * min(most, far)))
+
+    def left(self, run: Progressing, pace: float) -> float:
+        """About how many seconds a run still takes, by the limit that is closest; nan: not known.
+
+        `pace` is the seconds of an iteration: the first ones take longer, kernels are compiled
+        then. Exploitability is expected to fall as steeply as between the last two measurements.
+        """
+        parts = [] if self.seconds is None else [self.seconds - run.seconds]
+        if self.iterations is not None:
+            parts.append((self.iterations - run.iteration) * pace)
+        if self.target is not None and len(run.curve) > 1:
+            before, now = run.curve[-2:]
+            if min(before.exploitability, now.exploitability) > 0:
+                fell = math.log(before.exploitability / now.exploitability)
+                steep = fell / math.log(max(now.iteration / max(before.iteration, 1), 1.001))
+                steep = min(max(LEVEL, steep), STEEP[1])
+                far = max(1.0, now.exploitability / self.target) ** (1 / steep)
+                parts.append((now.iteration * far - run.iteration) * pace)
+        return max(0.0, min(parts)) if parts else math.nan
 
     def share(self, run: Progressing, first: float) -> float:
         """The share of the work that is done, by the limit that is closest."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,6 +35,8 @@ class Step(NamedTuple):
     seconds: float
     exploitability: float
     share: float
+    left: float = math.nan
+    """About how many seconds are left; nan where nobody knows."""
 
 
 Progress = Callable[[Step], None]

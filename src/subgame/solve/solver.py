@@ -23,6 +23,7 @@ from subgame.solve.evaluate import Exploitability, exploitability_of, value_of
 from subgame.solve.limits import FIRST, check_seed
 from subgame.solve.limits import Limits as Limits
 from subgame.solve.options import SolveOptions, check_options, made_of, with_options
+from subgame.solve.pace import Pace
 from subgame.solve.results import Point, Progress, Result, Step
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree import files
@@ -446,13 +447,17 @@ def drive(
     *,
     measured: bool = True,
     now: Callable[[], float] = time.perf_counter,
+    reserve: int = 0,
 ) -> str:
-    """Run in short slices until a limit is reached; returns which one."""
+    """Run in short slices until a limit is reached; returns which one.
+
+    The time of so many iterations in `reserve` is left for what follows.
+    """
     run.advance(0)
     if measured and (stop.seconds is not None or stop.target is None or not run.can_check):
         run.evaluate(run._weights())  # loads the kernels before the clock starts
-    began, saved = now() - run.seconds, now()
-    pace, first = 1, run.curve[0].exploitability if run.curve else 0.0
+    began, saved, clock = now() - run.seconds, now(), Pace(stop.seconds, now, reserve)
+    pace, fits, first = 1, 1, run.curve[0].exploitability if run.curve else 0.0
     if stop.seconds is None:
         seconds = QUICK * sum(side.num_sequences for side in run.tree.players)
         pace = max(1, min(FIRST, int(SLICE / seconds)))
@@ -470,8 +475,9 @@ def drive(
             seconds = max(after - before, 1e-9) / max(count, 1)
             few = min(FEWEST, int(LONGEST / seconds))
             pace = max(1, min(4 * pace, max(few, int(SLICE / seconds))))
-            if stop.seconds is not None:
-                pace = max(1, min(pace, int((stop.seconds - run.seconds) / seconds)))
+            clock.ran(count, after - before)
+            fits = clock.fitting(run.seconds, pace)
+            pace = max(1, fits)
             due = stop.next_check(run.iteration - 1, run.curve) == run.iteration
             checked = measured and count and due
             if checked:
@@ -481,7 +487,7 @@ def drive(
                 stopped = "target"
             elif stop.iterations is not None and run.iteration >= stop.iterations:
                 stopped = "iterations"
-            elif stop.seconds is not None and run.seconds >= stop.seconds:
+            elif not fits:
                 stopped = "seconds"
             elif asked:
                 stopped = "interrupted"
@@ -489,7 +495,8 @@ def drive(
                 stopped = "stalled"
             if progress is not None:
                 last = run.curve[-1].exploitability if run.curve else float("nan")
-                progress(Step(run.iteration, run.seconds, last, stop.share(run, first)))
+                share, left = stop.share(run, first), stop.left(run, seconds)
+                progress(Step(run.iteration, run.seconds, last, share, left))
             if checkpoint is not None and (stopped or after - saved > SAVE_EVERY):
                 _save(run, checkpoint, last=bool(stopped))
                 saved = now()

@@ -224,8 +224,13 @@ def quote(
     before = time.perf_counter()
     run.advance(2)
     seconds = (time.perf_counter() - before) / 2
-    iterations = USUAL * (0.5 / target) ** 0.8
-    return Quote(memory_needed(tree, SCHEDULE), len(flops) * (built + iterations * seconds))
+    one = built + usual_iterations(target) * seconds
+    return Quote(memory_needed(tree, SCHEDULE), len(flops) * one)
+
+
+def usual_iterations(target: float) -> float:
+    """About how many iterations a spot takes to so many per cent of the pot."""
+    return float(USUAL * (0.5 / target) ** 0.8)
 
 
 def weighted_mean(rows: Iterable[dict[str, Any]]) -> dict[str, float]:

@@ -57,9 +57,9 @@ def compile(
     from subgame.tree.sequence.spot_checks import spot_check
     from subgame.tree.sequence.walk import walk
 
-    allowed = Allowance.of(memory_limit)
+    allowed, arrays = Allowance.of(memory_limit), game.arrays()
     if game.num_players == 2:
-        refuse_large(game, allowed)
+        refuse_large(game, arrays, allowed)
         if not game.reader().trusted:
-            spot_check(game)
-    return assemble(form_of(walk(game, allowed, progress)))
+            spot_check(game, arrays)
+    return assemble(form_of(walk(game, allowed, progress, arrays=arrays)))

@@ -12,15 +12,22 @@ follows from the same function: over all cards c that are left,
 
 so that every card has the same chance, 1 / (cards left - 2 k), once F is taken of the whole board.
 
-F is exact. With x_i(c) the weight of the hands with card c and t_i that of all hands, each without
-the hands that S blocks, F is t_1 for one player, and for two players
-``t_1 t_2 - sum of x_1(c) x_2(c) + sum of p_1(f) p_2(f)``. For more players it is a sum over the hands
-of the last of them, which takes a table of larger sets. Tables are over all sets of m free cards,
-in colexicographic order: a set of cards c_1 < c_2 < … is number C(c_1, 1) + C(c_2, 2) + ….
+F is exact, by inclusion and exclusion. Let x_i(c) be the weight of the hands with card c and t_i
+that of all hands, each without the hands that S blocks. F is t_1 for one player, and for two
+players ``t_1 t_2 - I_12`` with ``I_12 = sum of x_1(c) x_2(c) - sum of p_1(f) p_2(f)``, the weight
+of the pairs that share a card. For three players it is
+
+    t_1 t_2 t_3 - I_12 t_3 - I_13 t_2 - I_23 t_1 + N_1 + N_2 + N_3 - N,
+
+where N_1 is the weight of triples in which f_1 meets f_2 and f_3, and N that of triples which all
+meet: in one card, or as the sides of a triangle. For four players it is a sum over the hands of the
+last of them. Tables are over all sets of m free cards, in colexicographic order: a set of cards
+c_1 < c_2 < … is number C(c_1, 1) + C(c_2, 2) + ….
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -39,9 +46,11 @@ if TYPE_CHECKING:
 
 MOST = 4
 """Folded players that can be given."""
+CLOSED = 3
+"""Folded players for whom F is a formula."""
 WORK = 4e8
-"""Sums over hands and sets of cards that a table may take."""
-CHUNK = 1 << 13
+"""Hands times sets of cards that a sum may have."""
+CHUNK = 1 << 11
 """Sets of cards that are looked at at once."""
 NOTHING = 1e-12
 """What rounding leaves of zero."""
@@ -74,13 +83,11 @@ class Bunching:
     # Tables ----------------------------------------------------------------------------------
     def check(self, later: int) -> None:
         """Raise an error if the table for boards with `later` more cards would take too long."""
-        if self.count < 3:
-            return
         sets = math.comb(self.size, 4 + later)
-        if sets * math.comb(self.size, 2) > WORK or self.count > 3:
+        if self.count > CLOSED and sets * math.comb(self.size, 2) > WORK:
             raise SubgameError(
                 f"{self.count} folded ranges with {later} cards to come take too long to be exact: "
-                "give at most three on the river and two before it."
+                f"give at most four on the river and {CLOSED} before it."
             )
 
     def table(self, players: int, m: int) -> Floats:
@@ -115,10 +122,12 @@ class Bunching:
         if players == 1:
             return _left(self.graphs[0], sets)
         if players == 2:
-            one, two = self.graphs[0], self.graphs[1]
-            meeting = (_by_card(one, sets) * _by_card(two, sets)).sum(1)
-            result: Floats = _left(one, sets) * _left(two, sets) - meeting + _left(one * two, sets)
+            one, two = self.graphs[:2]
+            sharing = (_by_card(one, sets) * _by_card(two, sets)).sum(1) - _left(one * two, sets)
+            result: Floats = _left(one, sets) * _left(two, sets) - sharing
             return result
+        if players == CLOSED:
+            return self._three(sets)
         graph, fewer = self.graphs[players - 1], self.table(players - 1, sets.shape[1] + 2)
         total = np.zeros(len(sets))
         for a, b in zip(*np.nonzero(np.triu(graph)), strict=True):
@@ -126,6 +135,45 @@ class Bunching:
             more = np.sort(np.concatenate([sets[free], np.tile([a, b], (len(free), 1))], axis=1))
             total[free] += graph[a, b] * fewer[self._place(more)]
         return total
+
+    def _three(self, sets: Ints) -> Floats:
+        """[set] F of three ranges; see the top of the module."""
+        graphs = self.graphs[:3]
+        by_card, left = [_by_card(g, sets) for g in graphs], [_left(g, sets) for g in graphs]
+        same = _left(graphs[0] * graphs[1] * graphs[2], sets)
+        one_card = (by_card[0] * by_card[1] * by_card[2]).sum(1)
+        total: Floats = left[0] * left[1] * left[2] - self._triangles(sets)
+        total += 2 * one_card + 4 * same  # of N_1, N_2 and N_3, less that of N
+        for k in range(3):
+            i, j = (k + 1) % 3, (k + 2) % 3
+            alike = graphs[i] * graphs[j]  # the hand is the same
+            sharing = (by_card[i] * by_card[j]).sum(1) - _left(alike, sets)
+            total += (by_card[i] @ graphs[k] * by_card[j]).sum(1) - sharing * left[k]
+            # In N_i, whose hand is also that of j, and in N_j.
+            total -= 2 * (by_card[k] * _by_card(alike, sets)).sum(1)
+        return total
+
+    def _triangles(self, sets: Ints) -> Floats:
+        """[set] the weight of the triples of hands that are the sides of a triangle."""
+        whole, by_card, by_pair, by_three = self._sides
+        total: Floats = whole - by_card[sets].sum(1)
+        for i, j in itertools.combinations(range(sets.shape[1]), 2):
+            total += by_pair[sets[:, i], sets[:, j]]
+        for i, j, k in itertools.combinations(range(sets.shape[1]), 3):
+            total -= by_three[sets[:, i], sets[:, j], sets[:, k]]
+        return total
+
+    @cached_property
+    def _sides(self) -> tuple[float, Floats, Floats, Floats]:
+        """The weight of all triangles, and of those with one, two and three given cards."""
+        one, two, three = self.graphs[:3]
+        turns = [(one, two, three), (two, three, one), (three, one, two)]
+        by_card: Floats = np.sum([np.diag(a @ b @ c) for a, b, c in turns], axis=0)
+        by_pair: Floats = np.sum([a * (b @ c + (b @ c).T) for a, b, c in turns], axis=0)
+        three_cards = np.einsum("uv,vw,wu->uvw", one, two, three)
+        orders = itertools.permutations(range(3))
+        by_three: Floats = np.sum([three_cards.transpose(order) for order in orders], axis=0)
+        return float(np.trace(one @ two @ three)), by_card, by_pair, by_three
 
     # Pairs of hands --------------------------------------------------------------------------
     def of(self, cards: Iterable[int]) -> float:
@@ -139,7 +187,7 @@ class Bunching:
         mine, yours = self.number[self.deck.hands[one]], self.number[self.deck.hands[two]]
         m = 4 + len(later)
         table, out = self.table(self.count, m), np.zeros((len(one), len(two)), np.float32)
-        rows = max(1, CHUNK * 16 // max(len(two), 1))
+        rows = max(1, CHUNK * 64 // max(len(two), 1))
         for at in range(0, len(one), rows):
             some = mine[at : at + rows]
             shape = (len(some), len(two))

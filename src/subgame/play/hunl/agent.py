@@ -21,6 +21,7 @@ from subgame.games.holdem.sizes import STREETS
 from subgame.play.agent import Policy, thresholded
 from subgame.play.hunl.decisions import DecisionCache
 from subgame.play.hunl.early import EarlyHand, EarlyStreets, RangeBlueprint
+from subgame.play.hunl.laid import Laid
 from subgame.play.hunl.plans import DepthLimit, DepthOptions, EarlyState, Request, StreetPlanner
 from subgame.play.hunl.turn import StarvedError, TurnSolver, load_kernels
 from subgame.play.searching import Explanation, SearchAgent, actions_of, shares
@@ -110,7 +111,9 @@ class HoldemAgent(SearchAgent):
             first = STREETS[self.streets.solved_from]
             raise SubgameError(f"Nothing is solved before the {first}.")
         before = self.line[: len(self.line) - len(rest)]
-        return self.turn.live(state.reached, before, rest, request)
+        blueprint = self.streets.blueprint
+        laid = Laid(blueprint, state.hand) if isinstance(blueprint, StoredBlueprint) else None
+        return self.turn.live(state.reached, before, rest, request, laid)
 
     def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
         rows = self.rows()
@@ -180,6 +183,8 @@ def _note(state: EarlyState) -> str:
     if plan is None:
         return ""
     values = f"of {plan.boards} boards" if plan.boards else "by the network"
+    part = "" if plan.share == 1 else f" Of the solution {100 * plan.share:.0f} % is played."
     return (
         f"The street was solved to its end by {plan.iterations:,} iterations, with values {values}."
+        f"{part}"
     )

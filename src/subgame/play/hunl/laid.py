@@ -1,8 +1,9 @@
-"""A blueprint laid over a street that is solved: what a solution must beat."""
+"""A blueprint laid over a street that is solved: what a solution is compared with."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,8 @@ from subgame.blueprints.stored import StoredBlueprint
 from subgame.engines.street import StreetEngine
 from subgame.games.holdem.game import HoldemState
 from subgame.games.holdem.rules import Betting
+from subgame.refine.ranges.reached import ReachedRanges
+from subgame.refine.reached import Followed
 from subgame.tree.parts import both
 from subgame.tree.ranges.betting_tree import Street
 
@@ -65,3 +68,21 @@ class Laid:
             return sigma
 
         return both(laid)
+
+    def over_last_street(self, here: ReachedRanges) -> Followed | None:
+        """Both players' strategies over the subgame's tree; None if more cards are to come."""
+        tree = here.subgame.tree
+        if len(tree.streets) > 1:
+            return None
+        street = tree.streets[0]
+
+        def laid(p: int) -> NDArray[np.float32]:
+            sigma = np.zeros(tree.stored(p), np.float32)
+            for state, names in zip(street.states[p], street.actions[p], strict=True):
+                cells = replace(here, betting=state).cells(tree)
+                assert cells is not None
+                held = cells[:, 0] >= 0
+                sigma[cells[held]] = self.rows(state, names, here.board)[held]
+            return sigma
+
+        return Followed(tree, both(laid))

@@ -33,6 +33,8 @@ from subgame.refine.live import Clock, Rows, Search
 from subgame.refine.ranges.reached import ReachedRanges
 
 Floats = NDArray[np.float64]
+FORGET = 0.9
+"""How fast it is forgotten that preparing took long."""
 PLANS = 16
 """Streets solved to a depth limit that are kept; LBR asks for the answers to eleven bets."""
 FLOP = "flop: 0.75x / raise 1x / cap 2"
@@ -140,6 +142,7 @@ class StreetPlanner:
             return plan
         clock = request.clock
         if not clock.allows(self.prepared):
+            self.prepared *= FORGET  # it may have been a bad moment
             return StreetPlan({}, 0, 0, "there was no time to prepare it")
         began = clock.spent
         plan = self._solved(here, state.abstract, request)

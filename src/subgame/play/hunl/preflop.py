@@ -19,22 +19,25 @@ from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.translation import mapping
 from subgame.play.hunl.preflop_values import PreflopValues
 from subgame.play.hunl.street import (
+    COMPARING,
     SCHEDULE,
     LimitedStreet,
     StreetPlan,
-    is_worse,
+    mixture,
     planned,
     too_little,
 )
 from subgame.solve.cfr import Cfr
+from subgame.solve.pace import Pace
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits
+from subgame.tree.parts import both
 
 Floats = NDArray[np.float64]
 SPREAD = mapping("pseudo-harmonic")
 """How much of a blueprint's leaf is in a real one between two of them."""
 STEP = 5
-"""Iterations between two looks at the clock."""
+"""The most iterations between two looks at the clock."""
 ITERATIONS = 1000
 
 
@@ -51,7 +54,7 @@ def solve_before_flop(
     the table, or all of them. A leaf between two of the blueprint's has the mean of their values,
     in pots (2018, Sec. 6.1).
     """
-    until = None if limits.seconds is None else now() + limits.seconds
+    pace = Pace(limits.seconds, now, COMPARING)
     street, o = at.street, at.opponent
     values = np.stack([_leaf(table, at.hand, leaf, o) for leaf in street.leaves], axis=1)[:choices]
     on = StreetEngine(
@@ -62,18 +65,20 @@ def solve_before_flop(
     first = np.unique(table.classes, return_index=True)[1]
     one, two = (reach[None, first] for reach in at.reached.reach)
     schedule, most = parse(SCHEDULE), limits.iterations or ITERATIONS
-    cfr, done, us = Cfr(on, reach=(one, two)), 0, at.player
+    cfr, us = Cfr(on, reach=(one, two)), at.player
     laid = at.laid.over_street(street, on, (), (first, first))
-    while done < most and (until is None or now() < until):
-        count = min(STEP, most - done)
+
+    def advance(done: int, count: int) -> None:
         cfr.advance(schedule.discounts(done + 1, count + 1), done + 1)
-        done += count
-    played = [on.behaviour(p, cfr.pair[p].average) for p in (0, 1)]
-    rejected = too_little("" if done == most else "seconds", done)
-    if not rejected and is_worse(on, us, (one, two), (played[us], laid[us])):
-        rejected = f"after {done:,} iterations it loses more than the blueprint"
+
+    done = pace.run(most, STEP, advance)
+    played = both(lambda p: on.behaviour(p, cfr.pair[p].average))
+    rejected, share = too_little("" if done == most else "seconds", done), 1.0
+    if not rejected:
+        played, share = mixture(on, us, (one, two), played, laid)
+        rejected = "" if share else f"after {done:,} iterations it loses more than the blueprint"
     rows = planned(street, on, played, lambda *row: np.ascontiguousarray(row[2][table.classes]))
-    return StreetPlan(rows, table.boards, done, rejected)
+    return StreetPlan(rows, table.boards, done, rejected, share)
 
 
 def _leaf(table: PreflopValues, hand: FollowedBetting, leaf: Betting, o: int) -> Floats:

@@ -20,7 +20,8 @@ from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.spots import endgame
-from subgame.play.hunl.plans import Request, with_bet
+from subgame.play.hunl.laid import Laid
+from subgame.play.hunl.plans import FORGET, Request, with_bet
 from subgame.play.searching import actions_of
 from subgame.refine.gadgets import Unsafe, technique
 from subgame.refine.live import MINIMUM, PASSED, Book, Clock, Live, Search
@@ -44,8 +45,6 @@ ENOUGH = 64
 """Iterations that must fit into the time for more sizes than the fewest."""
 ROOTS = 4
 """Turn subgames that are kept."""
-FORGET = 0.9
-"""How fast the longest of solves is forgotten."""
 ROOT = Unsafe()
 """The gadget of the first subgame that is solved, with both players' ranges."""
 
@@ -97,10 +96,13 @@ class TurnSolver:
         before: tuple[Move, ...],
         rest: tuple[Move, ...],
         request: Request,
+        laid: Laid | None = None,
     ) -> Live:
         """Where play is: `reached` came after the moves `before`, then came the `rest`.
 
-        Raises `StarvedError` if there is too little time to solve it.
+        On the last street no solution is played that loses more than the blueprint as it is `laid`
+        over it, with both players' ranges. Raises `StarvedError` if there is too little time to
+        solve it.
         """
         seat = request.seat
         made = rest[0][1] if rest and rest[0][0] != seat else None
@@ -110,7 +112,7 @@ class TurnSolver:
         key = next((key for key in keys if key in self.roots), None)
         if key is None:
             share = PASSED if len(rest) > 1 else 1.0  # there may be more to solve
-            key, root = self._root(reached, games, keys, request, share)
+            key, root = self._root(reached, games, keys, request, (share, laid))
             if root.starved is not None:
                 raise StarvedError(root.starved)
             while len(self.roots) >= ROOTS:
@@ -128,20 +130,22 @@ class TurnSolver:
         games: Sequence[Holdem],
         keys: Sequence[tuple[int, tuple[str, ...]]],
         request: Request,
-        share: float,
+        how: tuple[float, Laid | None],
     ) -> tuple[tuple[int, tuple[str, ...]], Live]:
         """The first subgame, and the key by which it is kept: with one of the `games`' menus."""
         for seat, line in keys:
             other = self.roots.get((1 - seat, line))
             if other is not None:  # with both ranges fixed the solution is the same for both
                 return (seat, line), in_other_seat(other[0])
-        left, k = request.clock.left, 0
+        (share, laid), left, k = how, request.clock.left, 0
         if left is not None and self.pace is not None:
             fits = [ENOUGH * self.pace * numbers(game, reached.betting) for game in games]
             k = max((n for n, needed in enumerate(fits) if needed < share * left), default=0)
-        return keys[k], self.solved(replace(reached, game=games[k]), request, share)
+        return keys[k], self.solved(replace(reached, game=games[k]), request, share, laid)
 
-    def solved(self, here: ReachedRanges, request: Request, share: float) -> Live:
+    def solved(
+        self, here: ReachedRanges, request: Request, share: float, laid: Laid | None = None
+    ) -> Live:
         """The first subgame, solved with both players' ranges in a share of the time."""
         seat, search, clock = request
         began = clock.spent
@@ -155,7 +159,9 @@ class TurnSolver:
         prepared = clock.reserve + clock.spent - began
         none = np.zeros(len(here.reach[1 - seat]))  # Unsafe has no alternative payoffs
         unsafe = replace(search, gadget=ROOT)
-        live = Live(unsafe, seat, here, uniform, off=none).ready(clock, share)
+        known = None if laid is None else laid.over_last_street(here)
+        first = Live(unsafe, seat, here, known or uniform, off=none, answers=known is not None)
+        live = replace(first.ready(clock, share), answers=False)
         clock.reserve = 0.0
         if live.solved is not None:
             iteration = live.solved.seconds / max(live.solved.iterations, 1)

@@ -32,6 +32,7 @@ const PAGES = [
   ["games", "Games"],
   ["solve", "Solve"],
   ["play", "Play"],
+  ["hands", "Hands"],
 ];
 
 // The other pages are read when they are asked for, or a moment after the first one is there.
@@ -78,7 +79,7 @@ function Page({ section, rest }) {
 
 function App() {
   const [section = "games", ...rest] = route.value.path.split("/").filter(Boolean);
-  document.title = `${(PAGES.find(([key]) => key === section) || ["", { jobs: "Jobs", hands: "Hands" }[section] || "API"])[1]} · subgame`;
+  document.title = `${(PAGES.find(([key]) => key === section) || ["", { jobs: "Jobs" }[section] || "API"])[1]} · subgame`;
   return html` <a class="skip" href="#main">Skip to the content</a>
     <header class="top">
       <a class="mark" href="/games" aria-label="subgame, start"

@@ -25,7 +25,7 @@ SAMPLED = 4096
 """Histories of a level that are followed in a game that says its rules in arrays."""
 
 
-def refuse_large(game: Game, allowed: Allowance) -> None:
+def refuse_large(game: Game, arrays: GameArrays | None, allowed: Allowance) -> None:
     """Raise an error if random playouts show that the tree needs more memory than is allowed.
 
     The product of the numbers of choices along a random playout is an unbiased estimate of the
@@ -35,7 +35,6 @@ def refuse_large(game: Game, allowed: Allowance) -> None:
     ends as soon as its product says enough, so this takes milliseconds. A game that says its rules
     in arrays is sampled level by level.
     """
-    arrays = game.arrays()
     if arrays is not None:
         size = estimated(arrays) / MARGIN_SAMPLED
         what = f"{game}: the tree has more than {size:,.0f} histories, as a sample shows. It"

@@ -13,6 +13,7 @@ import numpy as np
 
 from subgame.errors import SubgameError
 from subgame.games.array_checks import check_arrays
+from subgame.games.arrays import GameArrays
 from subgame.games.base import CHANCE, Game, State
 from subgame.games.conformance import View, difference, view_of
 
@@ -27,12 +28,11 @@ Step = tuple[State, State, tuple[Any, ...]]
 """A state, the state of the same moves in a second walk, and the moves."""
 
 
-def spot_check(game: Game) -> None:
+def spot_check(game: Game, arrays: GameArrays | None) -> None:
     """Raise an error if states change, moves are not strings or the game is not deterministic.
 
     Arrays, if the game has any, are compared with the states at a sample of each level.
     """
-    arrays = game.arrays()
     if arrays is not None:
         sample = np.random.default_rng(0)
         check_arrays(game, arrays, lambda size: np.sort(sample.permutation(size)[:PLAYOUTS]))

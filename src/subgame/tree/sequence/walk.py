@@ -340,19 +340,20 @@ def walk(
     *,
     tops: Sequence[Top] | None = None,
     stop: Callable[[State], bool] | None = None,
+    arrays: GameArrays | None = None,
 ) -> Histories:
     """Walk the histories of `game`; see `subgame.compile` for the arguments.
 
     The walk starts from `tops`, if given, which form one public state. It does not continue from
     states for which `stop` returns True. By default it may use all the memory that is available.
+    `arrays` are those of the game, if it has any and they were made before.
     """
     if game.num_players != 2:
         raise SubgameError(
             f"{game}: the game has {game.num_players} players; only two-player games can be solved."
         )
     allowed = Allowance.of() if allowed is None else allowed
-    arrays = game.arrays() if tops is None and stop is None else None
-    if arrays is not None:
+    if tops is None and stop is None and (arrays := arrays or game.arrays()) is not None:
         return _by_levels(game, arrays, allowed, progress)
     while True:
         try:

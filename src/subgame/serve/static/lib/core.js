@@ -169,7 +169,7 @@ export function bytes(count) {
   return `${count.toFixed(Math.min(power, 1))} ${units[power]}`;
 }
 export function seconds(count) {
-  if (count < 10) return `${count.toFixed(1)} s`;
+  if (count < 10) return `${Number.isInteger(count) ? count : count.toFixed(1)} s`;
   if (count < 90) return `${Math.round(count)} s`;
   return `${Math.floor(count / 60)} min ${Math.round(count % 60)} s`;
 }

@@ -13,7 +13,9 @@ export function Grid({ cells, selected, onPick, label, summary, ranks = RANKS })
     highest = classAt(0, 0, ranks);
   const canvas = useRef(null);
   const [focus, setFocus] = useState(null);
-  const shown = selected || focus;
+  const shown = selected || focus,
+    place = useRef(null); // where the next key goes from, though nothing was drawn since the last
+  place.current = shown;
   useEffect(() => {
     const draw = () => drawGrid(canvas.current, cells, { selected: shown, theme: theme(), ranks });
     draw();
@@ -39,12 +41,13 @@ export function Grid({ cells, selected, onPick, label, summary, ranks = RANKS })
     const steps = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[
       event.key
     ];
-    const now = shown || highest;
+    const now = place.current || highest;
     if (steps) {
       const [row, column] = placeOf(now, ranks);
-      const next = shown
+      const next = place.current
         ? classAt((row + steps[0] + many) % many, (column + steps[1] + many) % many, ranks)
         : now;
+      place.current = next;
       setFocus(next);
       onPick?.(next, "point");
     } else if (event.key === " " || event.key === "Enter") {

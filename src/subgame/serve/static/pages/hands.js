@@ -114,16 +114,18 @@ export function Hands() {
         ></textarea>
       <//>
       <${Problem} error=${error.value?.fields?.text ? null : error.value} />
-      <label class="choices" for="solves"
-        ><input
-          id="solves"
-          type="checkbox"
-          checked=${solves.value}
-          onChange=${(event) => {
-            solves.value = event.target.checked;
-          }}
-        />${" "}Let the agent solve what no spot covers: half a minute a hand</label
-      >
+      <p>
+        <label class="choices" for="solves"
+          ><input
+            id="solves"
+            type="checkbox"
+            checked=${solves.value}
+            onChange=${(event) => {
+              solves.value = event.target.checked;
+            }}
+          />${" "}Let the agent solve what no spot covers; a hand takes up to half a minute</label
+        >
+      </p>
       <button class="primary" disabled=${!text.value.trim()}>Grade the hands</button>
       ${
         busy.value

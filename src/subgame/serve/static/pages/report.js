@@ -1,4 +1,4 @@
-// A report: one spot solved on many flops, as a table, as bars and by texture.
+// A report: one spot solved on many flops, as a table, as bars, as a scatter and by texture.
 import {
   html,
   api,
@@ -161,6 +161,7 @@ export function Report({ job }) {
               One bar for each of ${whole(rows.length)} ${rows.length === 1 ? "flop" : "flops"}, in
               the order of the table; its width is how often the flop comes, suits counted.
             </p>
+            <${Scatter} rows=${rows} numbers=${numbers} seat=${seat} query=${query} set=${set} />
             <div class="textures">
               ${TEXTURES.map(([key, name]) => html`<${Texture} key=${key} by=${key} name=${name} rows=${rows} actions=${actions} shades=${shades} set=${set} />`)}
             </div>
@@ -249,6 +250,70 @@ function Bars({ rows, actions, shades, label }) {
     return () => watch.disconnect();
   }, [rows, actions, shades]);
   return html`<canvas class="bars" ref=${canvas} role="img" aria-label=${label}></canvas>`;
+}
+
+// Every flop as a point of two columns, by default equity and how often the player checks.
+function Scatter({ rows, numbers, seat, query, set }) {
+  const wide = 640,
+    high = 300,
+    pad = 46;
+  const pick = (key, usual) => (numbers.includes(query.get(key)) ? query.get(key) : usual);
+  const x = pick("x", `equity_${seat}`),
+    y = pick("y", numbers.find((name) => name.startsWith(`${seat} `)) || `ev_${seat}`);
+  const shownRows = rows.filter((row) => row[x] !== undefined && row[y] !== undefined);
+  const range = (name) => {
+    const all = shownRows.map((row) => row[name]),
+      [least, most] = [Math.min(...all), Math.max(...all)],
+      more = (most - least || 1) * 0.05;
+    return [least - more, most + more];
+  };
+  if (!shownRows.length) return null;
+  const [xs, ys] = [range(x), range(y)],
+    heaviest = Math.max(...shownRows.map((row) => row.weight));
+  const at = (value, [least, most], from, to) =>
+    from + ((value - least) / (most - least)) * (to - from);
+  const ticks = ([least, most]) =>
+    [0.05, 0.35, 0.65, 0.95].map((part) => least + part * (most - least));
+  const choose = (key, value, label) =>
+    html`<label class="choices" for="scatter-${key}"
+      >${label}${" "}
+      <select
+        id="scatter-${key}"
+        class="inline"
+        value=${value}
+        onChange=${(event) => set({ [key]: event.target.value })}
+      >
+        ${numbers.map((name) => html`<option key=${name} value=${name}>${title(name)}</option>`)}
+      </select></label
+    >`;
+  return html`<figure class="scatter">
+    <figcaption>${choose("y", y, "Up")}${" "}${choose("x", x, "to the right")}</figcaption>
+    <svg
+      viewBox="0 0 ${wide} ${high}"
+      role="img"
+      aria-label=${`${title(y)} by ${title(x)}, one point for each of ${shownRows.length} flops`}
+    >
+      ${ticks(xs).map((value) => html`<text key=${value} x=${at(value, xs, pad, wide - 8)} y=${high - 8} text-anchor="middle">${shown(x, value)}</text>`)}
+      ${ticks(ys).map((value) => html`<text key=${value} x=${pad - 6} y=${at(value, ys, high - 26, 8) + 4} text-anchor="end">${shown(y, value)}</text>`)}
+      <path class="axis" d="M${pad},8 V${high - 26} H${wide - 8}" />
+      ${shownRows.map(
+        (row) =>
+          html`<circle
+            key=${row.flop}
+            class=${row.suits}
+            cx=${at(row[x], xs, pad, wide - 8)}
+            cy=${at(row[y], ys, high - 26, 8)}
+            r=${3 + 3 * Math.sqrt(row.weight / heaviest)}
+            ><title>
+              ${row.flop}: ${title(y)} ${shown(y, row[y])}, ${title(x)} ${shown(x, row[x])}
+            </title></circle
+          >`,
+      )}
+    </svg>
+    <p class="legend">
+      ${ORDER.suits.filter((kind) => shownRows.some((row) => row.suits === kind)).map((kind) => html`<span key=${kind}><i class=${kind}></i>${kind}</span>`)}
+    </p>
+  </figure>`;
 }
 
 // Means by one texture; a row filters the table.

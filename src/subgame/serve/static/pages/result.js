@@ -63,7 +63,7 @@ export function Result({ id }) {
     ${job.result ? html`<${Figures} job=${job} />` : null}
     ${job.state === "done" ? html`<${Run} job=${job} />` : null}
     ${job.result?.technique ? html`<${Margins} job=${job} />` : null}
-    ${!spot ? null : Number(spot.rake) || job.result.locks?.length ? html`<p class="hint">A spot with ${Number(spot.rake) ? "a rake" : "locks"} cannot be refined by subgame solving, which needs a zero-sum game in which both players may choose everywhere.</p>` : html`<${RefineBox} job=${job} />`}
+    ${!spot || job.state === "running" ? null : Number(spot.rake) || job.result.locks?.length ? html`<p class="hint">A spot with ${Number(spot.rake) ? "a rake" : "locks"} cannot be refined by subgame solving, which needs a zero-sum game in which both players may choose everywhere.</p>` : html`<${RefineBox} job=${job} />`}
   </section>`;
 }
 
@@ -126,6 +126,31 @@ function Figures({ job }) {
   </div>`;
 }
 
+// What a running job does: the time so far, iterations, and the time that is left. It counts on
+// between two reports, which may be far apart on a large spot.
+function Going({ job }) {
+  const now = useSignal(Date.now() / 1000);
+  useEffect(() => {
+    const timer = setInterval(() => {
+      now.value = Date.now() / 1000;
+    }, 1000);
+    return () => clearInterval(timer);
+  }, []);
+  const solving = job.iteration > 0 && job.seconds > 0,
+    since = Math.max(0, now.value - job.changed),
+    so_far = solving ? job.seconds + since : Math.max(0, now.value - (job.began ?? job.made));
+  const left = job.left === null || job.left === undefined ? null : job.left - since;
+  const parts = [
+    job.phase || "Running",
+    seconds(Math.floor(so_far)),
+    ...(solving && job.kind !== "report" ? [`${whole(job.iteration)} iterations`] : []),
+    ...(left === null
+      ? []
+      : [left < 1 ? "nearly there" : `about ${seconds(Math.ceil(left))} left`]),
+  ];
+  return html`<span class="num going">${parts.join(" · ")}</span>`;
+}
+
 function Run({ job }) {
   const curve = job.curve || [];
   const series = useMemo(
@@ -135,15 +160,16 @@ function Run({ job }) {
   const xs = useMemo(() => curve.map((point) => point[0]), [curve]);
   if (!["running", "queued", "paused"].includes(job.state) && curve.length < 2) return null;
   const last = curve.at(-1);
-  const open = job.state !== "done";
-  return html`<details class="box run" open=${open}>
-    <summary>
-      ${job.state === "running" ? job.phase || "Running" : job.state === "queued" ? "Waiting for a worker" : "Convergence"}
-      ${last ? html`<span class="num"> ${last[2].toPrecision(3)}% of the pot after ${whole(last[0])} iterations</span>` : null}
-    </summary>
-    ${job.state === "running" ? html`<progress value=${job.share || 0} max="1" aria-label="Progress"></progress>` : null}
-    ${curve.length > 1 ? html`<${Curve} xs=${xs} series=${series} unit="%" label="Exploitability in percent of the pot, by iteration" />` : null}
-  </details>`;
+  const so_far = job.state === "running" && job.result?.stopped === "so far";
+  return html`${so_far ? html`<p class="hint">What was solved so far is shown, exploitable by ${job.result.exploitability_percent.toPrecision(2)}% of the pot. The solve goes on.</p>` : null}
+    <details class="box run" open=${job.state !== "done" && !so_far}>
+      <summary>
+        ${job.state === "running" ? html`<${Going} job=${job} />` : job.state === "queued" ? "Waiting for a worker" : "Convergence"}
+        ${last ? html`<span class="num"> ${last[2].toPrecision(3)}% of the pot after ${whole(last[0])} iterations</span>` : null}
+      </summary>
+      ${job.state === "running" ? html`<progress value=${job.share || 0} max="1" aria-label="Progress"></progress>` : null}
+      ${curve.length > 1 ? html`<${Curve} xs=${xs} series=${series} unit="%" label="Exploitability in percent of the pot, by iteration" />` : null}
+    </details>`;
 }
 
 function RefineBox({ job }) {

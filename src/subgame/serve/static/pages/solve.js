@@ -53,6 +53,7 @@ const DEFAULTS = {
   rakecap: "",
   dead: "",
   deck: "full",
+  folded: "",
   flops: "",
   target: "0.3",
   seconds: "120",
@@ -92,7 +93,7 @@ const FIELD = {
     ),
   ),
 };
-const MORE = ["force", "addall", "added", "removed", "rake", "rakecap", "dead"];
+const MORE = ["force", "addall", "added", "removed", "rake", "rakecap", "dead", "folded"];
 
 // The address of the set-up of a job's spot.
 export function setUp({ task }) {
@@ -119,6 +120,7 @@ export function setUp({ task }) {
     rakecap: spot.rake_cap ?? "",
     dead: spot.dead,
     deck: spot.deck ?? "full",
+    folded: spot.folded ?? "",
     flops: task.flops || "",
     target: task.target ?? "",
     seconds: task.seconds ?? "",
@@ -213,6 +215,7 @@ function spotOf(value) {
     removed: lines("removed"),
     dead: value.dead.trim(),
     deck: value.deck,
+    folded: value.folded.trim(),
     rake: share("rake", "The rake", 99) ?? 0,
     rake_cap: amount("rakecap", "The cap of the rake", null, (n) => n >= 0, "a number of chips"),
   };
@@ -427,7 +430,7 @@ export function Solve() {
               class="more"
               open=${MORE.some((key) => value[key].trim() || errors.value[key])}
             >
-              <summary>More: rake, dead cards, single lines</summary>
+              <summary>More: rake, dead cards, folded players, single lines</summary>
               <div class="fields">
                 ${input("rake", "Rake, % of the pot", { mode: "decimal", placeholder: "0" })}${input("rakecap", "At most, chips", { mode: "decimal", placeholder: "no limit" })}${input("dead", "Dead cards", { mode: "text", placeholder: "2c 7d" })}
               </div>
@@ -437,6 +440,10 @@ export function Solve() {
               <div class="fields two">
                 ${input("added", "Lines to add", { mode: "text", placeholder: "c r50 r150; c c / r20" })}${input("removed", "Lines to remove", { mode: "text", placeholder: "r300" })}
               </div>
+              ${input("folded", "Ranges of players who folded", { mode: "text", placeholder: "random,77+:0,AT+:0; random,22+:0,A2s+:0" })}
+              <p class="hint">
+                Semicolons separate ranges: up to three, on the river four. It is exact, but slower.
+              </p>
               <p class="hint">
                 A line is c (check, call), f (fold) and r with the total on the street; / comes
                 between streets. Semicolons separate lines.
