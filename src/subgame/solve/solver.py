@@ -196,8 +196,7 @@ class Run:
             learner=learner(self.engine) if learner is not None else None,
             reach=reach,
         )
-        self.iteration = 0
-        self.seconds = 0.0
+        self.iteration, self.seconds = 0, 0.0
         self.curve: list[Point] = []
         self.best: Strategy | None = None
         """The best strategy measured near the least exploitability of the storage."""
