@@ -47,8 +47,8 @@ def test_types_show_the_kinds_of_trees_and_engines(structure: Structure) -> None
 def test_private_names_stay_in_their_package(structure: Structure) -> None:
     """Numba's inner parts, which make object code, are the exception."""
     outside = [place for place in structure.private if "engines.numba.objects" not in place]
-    others = ("data._version", "atexit._run_exitfuncs")  # PyTorch's and Python's
-    assert not [place for place in outside if not place.endswith(others)]
+    known = ("data._version", "atexit._run_exitfuncs")  # PyTorch's; how `os._exit` is prepared
+    assert not [place for place in outside if not place.endswith(known)]
 
 
 def test_names_say_what_variables_are(structure: Structure) -> None:

@@ -37,7 +37,7 @@ class Slow:
         if player == TERMINAL:
             return float(state.returns()[p])
         if player == CHANCE:
-            parts = state.chance_outcomes()
+            parts: list[tuple[str, float]] = state.chance_outcomes()
             return sum(q * self.value(state.child(a), p, own, others * q, seen) for a, q in parts)
         policy = self.play(state)
         if player != p:

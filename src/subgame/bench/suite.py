@@ -26,7 +26,8 @@ import numpy as np
 from rich.table import Table
 
 import subgame as sg
-from subgame.bench.suite_scores import SCHEDULE, fingerprint, measure
+from subgame.bench.suite_scores import SCHEDULE, fingerprint
+from subgame.bench.suite_scores import measure as measure
 from subgame.bench.suite_tasks import TASKS, VERSION, Task
 from subgame.errors import SubgameError, did_you_mean
 from subgame.refine.gadgets import Gadget, technique

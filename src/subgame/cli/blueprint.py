@@ -76,7 +76,7 @@ def blueprint_command(
     recipe: Path = argument(
         "NAME.toml",
         "The recipe, a TOML file with the sections game, bets, buckets and training; or "
-        "the word hunl-default.",
+        "one of the words hunl-default and hunl-large.",
     ),
     training: Training,
     table: PreflopTable,
@@ -94,13 +94,15 @@ def blueprint_command(
     subgame blueprint small.toml --iterations 100
 
     subgame blueprint hunl-default --device cuda --resume --preflop 3000
+
+    subgame blueprint hunl-large --device cuda --resume --hours 0.5
     """
-    from subgame.blueprints.recipe import DEFAULT, BlueprintRecipe, limited
+    from subgame.blueprints.recipe import NAMED, BlueprintRecipe, limited
 
     place.check()
     training.check()
     table.check()
-    wanted = BlueprintRecipe.load(DEFAULT if recipe.name == DEFAULT.stem else recipe)
+    wanted = BlueprintRecipe.load(NAMED.get(recipe.name, recipe))
     wanted = limited(wanted, training.hours, training.iterations)
     file = training.out or Path(f"{recipe.stem}.safetensors")
     check_saved("--out", file)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.contract import Response
 from subgame.engines.factory import engine
 from subgame.solve.limits import check_count
 from subgame.tree.public_tree import PublicTree
@@ -77,7 +78,8 @@ class _Infosets:
         gain = np.where(regret > 0, how.boost * regret, regret)
 
         def discounted() -> Floats:
-            return np.where(self.regret >= 0, kept, lost) * self.regret
+            rates: Floats = np.where(self.regret >= 0, kept, lost)
+            return rates * self.regret
 
         self.regret = np.maximum(how.floor, discounted() + gain)
         calm = np.maximum(0.0, 1 - how.sensitivity * volatility)
@@ -119,12 +121,14 @@ class _Player:
             out[block.where] = (normalised(block.average) if average else block.sigma).ravel()
         return out
 
-    def observe(self, t: int, value: Floats, infosets: Floats, plan: Floats, h: Volatility) -> None:
-        """Learn from the values of sequences [q] and infosets [i] against the opponent."""
-        regret = value - infosets[np.maximum(self.owner, 0)]
+    def observe(self, t: int, response: Response, plan: Floats, how: Volatility) -> None:
+        """Learn from what the strategy, whose realisation plan [q] is given, gets."""
+        assert response.sequences is not None
+        assert response.infosets is not None
+        regret = response.sequences - response.infosets[np.maximum(self.owner, 0)]
         for block in self.blocks:
-            parts = (array[block.where].reshape(block.shape) for array in (regret, plan))
-            block.observe(t, *parts, h)
+            part, reach = (array[block.where].reshape(block.shape) for array in (regret, plan))
+            block.observe(t, part, reach, how)
 
 
 def solve_volatility(tree: PublicTree, iterations: int, how: Volatility | None = None) -> Strategy:
@@ -142,6 +146,6 @@ def solve_volatility(tree: PublicTree, iterations: int, how: Volatility | None =
         for p in (0, 1):
             mine = players[p].sigma()
             response = run.values(p, mine, run.plan(1 - p, players[1 - p].sigma()))
-            players[p].observe(t, response.sequences, response.infosets, run.plan(p, mine), how)
+            players[p].observe(t, response, run.plan(p, mine), how)
     one, two = (player.sigma(average=True) for player in players)
     return Strategy(tree, (one, two))
