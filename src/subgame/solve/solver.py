@@ -176,17 +176,8 @@ class Run:
         self.finish = finish
         self.tree, self.schedule, self.seed = tree, schedule, seed
         self.engine = engine(tree, threads, device, storage) if on is None else on
-        if tree.has_locks and schedule.responder >= 0:
-            raise SubgameError(
-                f"The schedule {schedule} lets a player respond best everywhere, which locked "
-                "decisions do not allow; take another one, such as dcfr."
-            )
         spot = tree if isinstance(tree, RangeTree) and learner is None else None
-        if schedule.tremble and spot is None:
-            raise SubgameError(
-                f"The schedule {schedule} has trembles, which are for hold'em trees without "
-                "gadgets; leave tremble out."
-            )
+        schedule.check(has_locks=tree.has_locks, may_tremble=spot is not None)
         self.cfr = Cfr(
             self.engine,
             predictive=schedule.predictive,
