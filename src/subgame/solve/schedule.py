@@ -160,6 +160,19 @@ class Schedule:
         out[t[:, 0] <= self.skipped + 1, 2] = 0.0
         return np.insert(out, 3, self.tremble, axis=1) if self.tremble else out
 
+    def check(self, *, has_locks: bool, may_tremble: bool) -> None:
+        """Refuse a tree in which a player cannot respond everywhere, or cannot tremble."""
+        if has_locks and self.responder >= 0:
+            raise SubgameError(
+                f"The schedule {self} lets a player respond best everywhere, which locked "
+                "decisions do not allow; take another one, such as dcfr."
+            )
+        if self.tremble and not may_tremble:
+            raise SubgameError(
+                f"The schedule {self} has trembles, which are for hold'em trees without "
+                "gadgets; leave tremble out."
+            )
+
     @property
     def _first(self) -> tuple[float, float, float]:
         return self.alpha, self.beta, self.gamma

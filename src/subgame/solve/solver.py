@@ -176,17 +176,8 @@ class Run:
         self.finish = finish
         self.tree, self.schedule, self.seed = tree, schedule, seed
         self.engine = engine(tree, threads, device, storage) if on is None else on
-        if tree.has_locks and schedule.responder >= 0:
-            raise SubgameError(
-                f"The schedule {schedule} lets a player respond best everywhere, which locked "
-                "decisions do not allow; take another one, such as dcfr."
-            )
         spot = tree if isinstance(tree, RangeTree) and learner is None else None
-        if schedule.tremble and spot is None:
-            raise SubgameError(
-                f"The schedule {schedule} has trembles, which are for hold'em trees without "
-                "gadgets; leave tremble out."
-            )
+        schedule.check(has_locks=tree.has_locks, may_tremble=spot is not None)
         self.cfr = Cfr(
             self.engine,
             predictive=schedule.predictive,
@@ -196,8 +187,7 @@ class Run:
             learner=learner(self.engine) if learner is not None else None,
             reach=reach,
         )
-        self.iteration = 0
-        self.seconds = 0.0
+        self.iteration, self.seconds = 0, 0.0
         self.curve: list[Point] = []
         self.best: Strategy | None = None
         """The best strategy measured near the least exploitability of the storage."""
