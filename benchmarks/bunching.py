@@ -33,7 +33,7 @@ SPOTS = {
     "river": ("QsJh2h8d3c", 300, "0.5x 1x a / raise a"),
     "turn": ("QsJh2h8d", 300, "0.5x 1x a / raise a"),
 }
-CASES = [("river", 1), ("river", 2), ("river", 3), ("turn", 1), ("turn", 2)]
+CASES = [("river", 1), ("river", 2), ("river", 3), ("turn", 1)]
 ITERATIONS = {"river": 500, "turn": 60}
 
 
