@@ -328,7 +328,6 @@ def test_recipes_of_the_package() -> None:
         assert many > few
 
 
-
 def test_the_default_blueprint_comes_with_the_package() -> None:
     default = StoredBlueprint.load()
     assert DEFAULT.stat().st_size < 25e6
