@@ -32,11 +32,9 @@ RANGES = (
 SPOTS = {
     "river": ("QsJh2h8d3c", 300, "0.5x 1x a / raise a"),
     "turn": ("QsJh2h8d", 300, "0.5x 1x a / raise a"),
-    "flop": ("QsJh2h", 300, "0.75x / raise a / cap 2"),
 }
-CASES = [("river", 1), ("river", 2), ("river", 3), ("turn", 1), ("turn", 2), ("turn", 3)]
-CASES += [("flop", 1), ("flop", 2), ("river", 4)]
-ITERATIONS = {"river": 500, "turn": 300, "flop": 20}
+CASES = [("river", 1), ("river", 2), ("river", 3), ("turn", 1)]
+ITERATIONS = {"river": 500, "turn": 60}
 
 
 def measured(name: str, players: int) -> dict[str, Any]:

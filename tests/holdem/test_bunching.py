@@ -116,8 +116,8 @@ def test_deals_by_enumeration(count: int) -> None:
     total = sum(expected.values())
     made = deal(game.new_initial_state())
     assert sum(made.values()) == pytest.approx(1)
-    for names, likely in expected.items():
-        assert made.get(names, 0.0) == pytest.approx(likely / total, rel=1e-5, abs=1e-9)
+    for dealt, likely in expected.items():
+        assert made.get(dealt, 0.0) == pytest.approx(likely / total, rel=1e-5, abs=1e-9)
 
 
 def spots() -> list[Holdem]:

@@ -124,6 +124,24 @@ def test_a_mistake_is_answered_beside_its_field(page: Page) -> None:
     check(page)
 
 
+def test_short_deck_and_folded_ranges(page: Page) -> None:
+    page.goto("/solve?river_b=a&river_r=a&target=5")
+    says(page, "in 32 bits")
+    page.locator("#deck").select_option("short")
+    expect(page.locator("#board-text")).to_have_value("Qs Jh 9h 8d 6c")
+    expect(page.locator(".picker .pick")).to_have_count(36)
+    expect(page.locator("#oop")).to_have_value(re.compile("99"))
+    page.get_by_text("More: rake").click()
+    page.locator("#folded").fill("AXs")
+    expect(page.locator("#folded-error")).to_contain_text("there is no rank 'X'")
+    page.locator("#folded").fill("KK+; random,88+:0")
+    expect(page.locator("#folded-error")).to_have_count(0)
+    says(page, "in 32 bits")
+    page.get_by_role("button", name="Solve", exact=True).click()
+    says(page, "OOP to act")
+    check(page)
+
+
 def test_a_spot_is_set_up_solved_walked_locked_saved_and_reloaded(page: Page) -> None:
     page.goto(
         "/solve?board=Qs+Jh+2h+8d&turn_b=0.5x&turn_r=a&river_b=0.5x+a&river_r=a&river_ib=1x"

@@ -48,6 +48,13 @@ class PairStreet(NamedTuple):
     won: list[Weights]  # the same with the sign of a showdown; empty before the last street
 
 
+def pair_bytes(tree: RangeTree) -> int:
+    """Bytes of the matrices of all boards: one each, and one more on the last street."""
+    hands = tree.boards.hands.reshape(-1, 2)
+    last = tree.boards.street == len(tree.streets) - 1
+    return 4 * int((hands.prod(1) * (1 + last)).sum())
+
+
 class PairEngine(EngineBase):
     """The operations of `contract.Engine`, with a matrix of pair weights for every board.
 
@@ -64,10 +71,8 @@ class PairEngine(EngineBase):
                 "hands or several first boards."
             )
         self.tree = tree
-        hands = tree.boards.hands.reshape(-1, 2).astype(np.float64)
-        last = tree.boards.street == len(tree.streets) - 1
-        need = 4 * float((hands.prod(1) * (1 + last)).sum())
-        Allowance.of().refuse(f"{tree.game_name}: the weights of all pairs of hands", need)
+        what = f"{tree.game_name}: the weights of all pairs of hands"
+        Allowance.of().refuse(what, pair_bytes(tree))
 
     @cached_property
     def streets(self) -> list[PairStreet]:

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from subgame.engines.devices import check_storage
 from subgame.engines.factory import engine
+from subgame.engines.pairs import pair_bytes
 from subgame.errors import DAMAGED, SubgameError, brief, unreadable
 from subgame.games.holdem.cards import DECK, Deck
 from subgame.games.holdem.chips import number
@@ -302,7 +303,8 @@ def memory_needed(
     check_storage(storage)
     arrays = 3 if parse(schedule).predictive else 2
     width = BYTES[storage] * arrays + BYTES["float32"]  # a strategy is float32 in every storage
-    return tree.nbytes + int(width * (tree.stored(0) + tree.stored(1)))
+    pairs = pair_bytes(tree) if tree.holdem.folded else 0
+    return tree.nbytes + pairs + int(width * (tree.stored(0) + tree.stored(1)))
 
 
 # Files ---------------------------------------------------------------------------------------

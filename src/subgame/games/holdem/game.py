@@ -308,13 +308,10 @@ class Holdem(Frozen, Game):
         mine, yours = self.weights()
         return mine * (self.facing(self.board, yours) if self.folded else self.deck.facing(yours))
 
-    def _meets(self, hand: int) -> npt.NDArray[Any]:
+    def _meets(self, hand: int) -> Floats:
         """[hand] the weight of each hand of player 1 beside a hand of player 0."""
-        beside: npt.NDArray[Any] = self.deck.disjoint[hand]
-        if self.folded:
-            every = np.arange(self.deck.num_hands)
-            beside = self.pair_weights(self.board, np.array([hand]), every)[0]
-        return beside
+        every = np.arange(self.deck.num_hands)
+        return self.pair_weights(self.board, np.array([hand]), every)[0].astype(np.float64)
 
     @cached_property
     def _cumulative(self) -> dict[int | None, list[float]]:

@@ -317,14 +317,9 @@ def compile_range_tree(
     the solver a reach for every board. `roots` are the betting states at which the first street
     begins, instead of `game.start()`.
     """
-    if merge not in (True, False, "boards"):
-        raise SubgameError(f'merge must be True, "boards" or False, not {merge!r}.')
+    merge = _checked(game, merge, boards)
     if roots is not None and len({root.street for root in roots}) != 1:
         raise SubgameError("A tree must have one or more roots, all on the same street.")
-    if game.folded:
-        merge = False
-        if boards is not None:
-            raise SubgameError(f"{game} has folded ranges, so boards cannot be solved together.")
     start = [game.start()] if roots is None else roots
     deck, weights, street = game.deck, game.weights(), start[0].street
     if boards is None:
@@ -351,10 +346,22 @@ def compile_range_tree(
     arrays = lay_out_hands(deck, streets, dealt, cards, progress)
     units = BoardList(deck, dealt, arrays, cards)
     reach = both(lambda p: weights[p][units[0].hands[p]])
-    deals = deck.pairs(weights[0], weights[1])
-    if game.folded:
-        deals = float(weights[0] @ game.facing(game.board, weights[1]))
-    return put_together(game, streets, units, reach, deals)
+    return put_together(game, streets, units, reach, _deals(game, weights))
+
+
+def _checked(game: Holdem, merge: Merge, boards: Sequence[Sequence[int]] | None) -> Merge:
+    """What is merged, or an error."""
+    if merge not in (True, False, "boards"):
+        raise SubgameError(f'merge must be True, "boards" or False, not {merge!r}.')
+    if game.folded and boards is not None:
+        raise SubgameError(f"{game} has folded ranges, so boards cannot be solved together.")
+    return False if game.folded else merge
+
+
+def _deals(game: Holdem, weights: tuple[Floats, Floats]) -> float:
+    """The sum of the weights of all pairs of hands."""
+    one, two = weights
+    return float(one @ game.facing(game.board, two)) if game.folded else game.deck.pairs(one, two)
 
 
 def put_together(

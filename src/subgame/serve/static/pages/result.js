@@ -63,7 +63,7 @@ export function Result({ id }) {
     ${job.result ? html`<${Figures} job=${job} />` : null}
     ${job.state === "done" ? html`<${Run} job=${job} />` : null}
     ${job.result?.technique ? html`<${Margins} job=${job} />` : null}
-    ${!spot || job.state === "running" ? null : Number(spot.rake) || job.result.locks?.length ? html`<p class="hint">A spot with ${Number(spot.rake) ? "a rake" : "locks"} cannot be refined by subgame solving, which needs a zero-sum game in which both players may choose everywhere.</p>` : html`<${RefineBox} job=${job} />`}
+    ${!spot || job.state === "running" ? null : Number(spot.rake) || spot.folded || job.result.locks?.length ? html`<p class="hint">A spot with ${Number(spot.rake) ? "a rake" : spot.folded ? "folded ranges" : "locks"} cannot be refined by subgame solving, which needs a zero-sum game in which both players may choose everywhere.</p>` : html`<${RefineBox} job=${job} />`}
   </section>`;
 }
 
