@@ -23,6 +23,7 @@ import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,7 +125,7 @@ def main() -> int:
         for name in TECHNIQUES:
             for count in counts:
                 played = [s.accepted(technique(name), schedule, count) for s in streets]
-                row = {
+                row: dict[str, Any] = {
                     "technique": name,
                     "iterations": count,
                     "seconds": [s for s, some in budgets.items() if min(*some, MOST) == count],

@@ -96,7 +96,7 @@ def on_device(name: str, device: str) -> dict[str, Any]:
     target = float(value["target"]) / 100
     solved = solve(tree, SCHEDULE, target=target * pot, device=device)
     return {
-        "nodes, hands not merged": tree.num_nodes,
+        "nodes": tree.num_nodes,
         "storage": "float32",
         "memory needed, GiB": round(memory_needed(tree, SCHEDULE) / 2**30, 2),
         "peak GPU memory, GiB": round(_peak(device) / 2**30, 2),

@@ -64,7 +64,7 @@ def main() -> None:
         "load": round(os.getloadavg()[0], 1),
         "seed": 0,
         "seconds": {
-            name: {clock: round(min(each[clock] for each in side), 3) for clock in side[0]}
+            name: {clock: round(min(run[clock] for run in side), 3) for clock in side[0]}
             for name, side in runs.items()
         },
     }

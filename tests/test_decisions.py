@@ -28,6 +28,7 @@ SMALL = Situation(
     pot=150.0,
     actions=("f", "c", "r300"),
     exploitability=0.0,
+    frequency=1.0,
     hands=np.array([ACES, SEVEN_TWO]),
     weight=np.array([0.25, 0.75]),
     loss=np.array([[4.0, 1.0, 0.0], [0.0, 0.125, 0.5]]),
@@ -79,7 +80,7 @@ def test_a_file_keeps_situations(tmp_path: Path) -> None:
     write(path, [SMALL], {"runs": []})
     (again,), about = read(path)
     assert about == {"runs": []}
-    for name in ("name", "kind", "moves", "seat", "street", "pot", "actions"):
+    for name in ("name", "kind", "moves", "seat", "street", "pot", "actions", "frequency"):
         assert getattr(again, name) == getattr(SMALL, name)
     assert again.loss.tolist() == SMALL.loss.tolist()  # these fit into 16 bits
     assert again.weight == pytest.approx(SMALL.weight, rel=1e-2)
@@ -113,3 +114,4 @@ def test_the_situations_of_the_package() -> None:
         assert one.loss.min(1).tolist() == [0.0] * len(one.hands)
         assert one.weight.sum() == pytest.approx(1)
         assert one.exploitability < 0.02
+        assert not one.frequency <= 1e-3

@@ -51,6 +51,13 @@ def test_commands_load_nothing_slow_before_they_run() -> None:
     )
 
 
+def test_matplotlib_is_loaded_only_to_draw() -> None:
+    """Its first import builds a cache of fonts, which takes a while and says so."""
+    modules = "solve.solver solve.evaluate refine.verbs.refine refine.verbs.nest play.match"
+    code = "".join(f"import subgame.{module}\n" for module in modules.split())
+    assert "matplotlib" not in loaded_after(code)
+
+
 def test_errors_in_a_command_line_load_nothing_slow() -> None:
     """Except for a line that the tree lacks: the ranges of a spot are arrays."""
     errors = [each for each in ERRORS if "--line" not in each] + MORE_ERRORS

@@ -11,7 +11,7 @@ import pytest
 import subgame as sg
 from structure import LONG, ROOT, Structure, components
 
-LINES, IGNORED = 500, 10
+LINES, IGNORED, VAGUE_ELSEWHERE = 500, 10, 430
 TESTS = Path(__file__).parent
 KERNELS = {"terminals", "add_lines", "add_up", "_ranks", "even_out", "turn", "run_values"}
 """Kernels, whose arguments are pointers and sizes one by one."""
@@ -47,11 +47,14 @@ def test_types_show_the_kinds_of_trees_and_engines(structure: Structure) -> None
 def test_private_names_stay_in_their_package(structure: Structure) -> None:
     """Numba's inner parts, which make object code, are the exception."""
     outside = [place for place in structure.private if "engines.numba.objects" not in place]
-    assert not [place for place in outside if not place.endswith("data._version")]  # PyTorch's
+    known = ("data._version", "atexit._run_exitfuncs")  # PyTorch's; how `os._exit` is prepared
+    assert not [place for place in outside if not place.endswith(known)]
 
 
 def test_names_say_what_variables_are(structure: Structure) -> None:
-    assert not structure.vague
+    """Attributes, tests, tools and pages have some left."""
+    assert len(structure.vague) <= 7, structure.vague
+    assert sum(structure.vague_elsewhere.values()) <= VAGUE_ELSEWHERE
 
 
 def test_functions_are_short(structure: Structure) -> None:
@@ -59,17 +62,19 @@ def test_functions_are_short(structure: Structure) -> None:
     long = [size for size in structure.long if not size[1].endswith("_command")]
     assert len(long) <= 6, (LONG, long)
     assert structure.long[0][0] <= 100
+    assert len(structure.long_code) <= 6, structure.long_code
 
 
 def test_parameter_lists_are_short(structure: Structure) -> None:
     names = {place.split()[-1]: size for size, place in structure.wide}
     wide = {name for name in names if name not in KERNELS and not name.endswith("_command")}
-    assert len(wide) <= 11, wide
-    assert max(size for name, size in names.items() if name not in KERNELS) <= 10
+    assert len(wide) <= 12, wide
+    assert sum(name.endswith("_command") for name in names) <= 2, names
+    assert max(size for name, size in names.items() if name not in KERNELS) <= 12
 
 
 def test_signatures_say_what_they_take(structure: Structure) -> None:
-    assert structure.anys <= 445
+    assert structure.anys <= 385
 
 
 def test_checkers_and_the_formatter_are_obeyed(structure: Structure) -> None:

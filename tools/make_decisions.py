@@ -50,6 +50,7 @@ from subgame.spots.decisions import class_names, class_of
 from subgame.spots.lines import Walk
 from subgame.spots.pushfold import push_fold
 from subgame.tree.compile import compile
+from subgame.tree.ranges.tree import Merge
 from subgame.tree.strategy import Strategy
 
 MENUS = {
@@ -83,6 +84,9 @@ KEPT = 2
 """Decisions that are kept of a solution."""
 LEAST = 1e-4
 """Hands that are rarer, beside the commonest one, are left out."""
+RARE = 1e-3
+"""Lines that a solution plays less often from the street's start are left out: it says nothing of
+the range of one who bets so."""
 Moves = list[tuple[int, str]]
 Floats = NDArray[np.float64]
 
@@ -182,7 +186,7 @@ def solved(game: Holdem, reached: ReachedRanges, wanted: Wanted) -> Solution:
     """The rest of the game from a street on."""
     one, two = (Range(reach / reach.max(), game.deck) for reach in reached.reach)
     spot = replace(game, board=reached.board, first=reached.betting, ranges=(one, two))
-    merge = True if wanted.device == "cpu" else "boards"
+    merge: Merge = True if wanted.device == "cpu" else "boards"
     run, limits = begin(
         compile(spot, memory_limit=None, merge=merge),
         "hs-dcfr",
@@ -206,15 +210,14 @@ def situations(wanted: Wanted) -> list[Situation]:
     if nobody or reached.is_over or reached.player == CHANCE:
         return []
     menu = replace(game, bets=BetSizes.parse(MENUS[wanted.street]))
-    kinds = list(FACED)[wanted.number % len(FACED) :] + list(FACED)
+    turned = 2 * wanted.number % len(FACED)
+    kinds = list(FACED)[turned:] + list(FACED)
     lines = {kind: own_moves(menu, reached.betting, kind) for kind in kinds}
     faced = {kind: own for kind, own in lines.items() if own is not None}
     solution, made = solved(menu, reached, wanted), list[Situation]()
     left = solution.run.evaluated(solution.played).mean / float(reached.betting.pot)
-    for kind, own in itertools.islice(faced.items(), 0, None, max(1, len(faced) // KEPT)):
-        if len(made) == KEPT:
-            break
-        one = decision(solution, own)
+    for kind, own in faced.items():
+        one = decision(solution, own) if len(made) < KEPT else None
         if one is not None:
             named = f"{wanted.pot}, {kind}, {wanted.street}, {wanted.number}"
             moves = (*before, *own)
@@ -223,11 +226,11 @@ def situations(wanted: Wanted) -> list[Situation]:
 
 
 def decision(solution: Solution, own: Moves) -> Situation | None:
-    """A decision of a solution, without its name; None if nobody arrives there."""
+    """A decision of a solution, without its name; None if play hardly ever arrives there."""
     here = solution.decision(" ".join(action for _, action in own))
     values, pot = here.action_ev, float(here.betting.pot)
     held = (here.chance > LEAST * here.chance.max()) & np.isfinite(values).all(1)
-    if not held.any() or len(here.actions) < 2:
+    if not here.line_frequency > RARE or not held.any() or len(here.actions) < 2:
         return None
     evs = values[held]
     return Situation(
@@ -239,6 +242,7 @@ def decision(solution: Solution, own: Moves) -> Situation | None:
         pot=pot,
         actions=here.actions,
         exploitability=0.0,
+        frequency=here.line_frequency,
         hands=np.asarray(here.hands)[held],
         weight=here.chance[held] / here.chance[held].sum(),
         loss=(evs.max(1, keepdims=True) - evs) / pot,
@@ -266,6 +270,7 @@ def open_shove() -> Situation:
         pot=pot,
         actions=("f", "c"),
         exploitability=chart.exploitability * float(game.rules.blinds[1]) / pot,
+        frequency=float(pushed.mean()),
         hands=np.arange(deck.num_hands),
         weight=chance / chance.sum(),
         loss=losses,

@@ -26,8 +26,7 @@ VAGUE = {"found", "each", "given", "told", "heard", "mind", "meant"}
 """Names that say nothing about what a variable is."""
 LONG, WIDE = 60, 8
 """The most lines and the most parameters of a function."""
-REPOSITORY = Path(__file__).parent.parent
-ROOT = REPOSITORY / "src" / "subgame"
+ROOT = Path(__file__).parent.parent / "src" / "subgame"
 BINDINGS = re.compile(
     r"\b(?:const|let|var|function)\s+(\w+)|\b(\w+)\s*=>|[(,]\s*(\w+)(?=[^()]*\)\s*=>)"
 )
@@ -155,7 +154,8 @@ class Structure:
         """How many such names there are in tests, in tools and benchmarks, and in JavaScript."""
 
         def in_python(*folders: str) -> int:
-            files = (path for name in folders for path in (REPOSITORY / name).rglob("*.py"))
+            places = (self.root.parents[1] / name for name in folders)
+            files = (path for place in places for path in place.rglob("*.py"))
             trees = (ast.parse(path.read_text(encoding="utf-8")) for path in files)
             return sum(bound_name(node) in VAGUE for tree in trees for node in ast.walk(tree))
 

@@ -19,7 +19,7 @@ import pytest
 import subgame as sg
 from recipes import FLOP
 from subgame.blueprints.compare import head_to_head, learned_response
-from subgame.blueprints.recipe import BlueprintRecipe
+from subgame.blueprints.recipe import NAMED, BlueprintRecipe
 from subgame.blueprints.run import join_group, train
 from subgame.blueprints.stored import DEFAULT, UNITS, StoredBlueprint, rounded
 from subgame.blueprints.training import Trainer, memory
@@ -314,6 +314,18 @@ def test_the_default_card_says_what_the_result_files_say() -> None:
         result = contests[f"blueprint against LBR, {version}"]
         assert (answer["mean"], answer["deals"]) == (-round(result["mean"]), result["deals"])
         assert answer["interval95"] == round(result["interval95"])
+
+
+def test_recipes_of_the_package() -> None:
+    """Each has the name by which the command knows it; a larger one has more of everything."""
+    recipes = {name: BlueprintRecipe.load(path) for name, path in NAMED.items()}
+    assert all(recipe.name == name for name, recipe in recipes.items())
+    small, large = (recipes[name] for name in ("hunl-default", "hunl-large"))
+    assert small.game.rules == large.game.rules
+    for few, many in zip(small.buckets[1:], large.buckets[1:], strict=True):
+        assert few is not None
+        assert many is not None
+        assert many > few
 
 
 def test_the_default_blueprint_comes_with_the_package() -> None:

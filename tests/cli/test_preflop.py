@@ -42,10 +42,10 @@ def test_the_value_is_that_of_all_pairs_of_hands(found: PreflopSolution) -> None
     table, value = preflop(), 0.0
     charts = {line: found.decision(line).probs for line in found.lines()}
     root, limped, opened = charts[""], charts["call 0.5"].T, charts["raise to 2.5"].T
-    jammed = charts["call 0.5, bet 2.5, all-in 20"].T
+    jammed = charts["call 0.5, raise to 2.5, all-in 20"].T
     for i in range(169):
         even = 2 * table.equity[i] - 1
-        behind, faced = charts["call 0.5, bet 2.5"][i], charts["raise to 2.5, all-in 20"][i]
+        behind, faced = charts["call 0.5, raise to 2.5"][i], charts["raise to 2.5, all-in 20"][i]
         against = jammed[0] * 2.5 + jammed[1] * 20 * even
         raised = behind[0] * -1 + behind[1] * 2.5 * even + behind[2] * against
         pay = root[i, 0] * -0.5 + root[i, 1] * (limped[0] * even + limped[1] * raised)

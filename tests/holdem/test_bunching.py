@@ -19,7 +19,9 @@ from subgame.games.holdem.bunching import Bunching
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import Holdem, HoldemState
 from subgame.games.holdem.ranges import Range
+from subgame.solve.cfr import Cfr
 from subgame.spots.endgame import Endgame
+from subgame.tree.ranges.tree import compile_range_tree
 
 DECK = Deck("TJQKA", "chs")
 FOLDED = ["AA,KQ:0.3,JTs", "*:0.4,QQ", "TT,AK:0.7,QJo", "*"]
@@ -55,7 +57,7 @@ def test_weights_by_enumeration(players: int) -> None:
 @pytest.mark.parametrize("name", ["river", "turn", "flop"])
 def test_the_engine_is_that_of_other_trees(name: str) -> None:
     """Without folded ranges, the kernels' values, best responses and regrets."""
-    tree = sg.compile(GAMES[name], merge=False)
+    tree = compile_range_tree(GAMES[name], merge=False)
     usual, pairs = engine(tree), PairEngine(tree)
     rng = np.random.default_rng(0)
     sigma = [tree.normalise(p, rng.random(tree.stored(p)).astype(np.float32)) for p in (0, 1)]
@@ -69,7 +71,7 @@ def test_the_engine_is_that_of_other_trees(name: str) -> None:
         assert best[1] == pytest.approx(best[0], abs=1e-6)
     found = []
     for run in (usual, pairs):
-        cfr = sg.solve.cfr.Cfr(run)
+        cfr = Cfr(run)
         for p in (0, 1):
             cfr.pair[p].regret[:] = sigma[p] - 0.3
         rates = run.rates(np.tile([0.5, 0.25, 0.75], (2, 1)), 1)
@@ -101,10 +103,8 @@ def test_deals_by_enumeration(count: int) -> None:
     folded = FOLDED[:count]
     game = sg.holdem.endgame(*TURN, deck=DECK, folded=folded)
     one, two = game.weights()
-    ranges, expected = (
-        [Range.parse(text, DECK) for text in folded],
-        defaultdict[object, float](float),
-    )
+    ranges = [Range.parse(text, DECK) for text in folded]
+    expected = defaultdict[tuple[str, ...], float](float)
     for a, b in itertools.product(np.flatnonzero(one).tolist(), np.flatnonzero(two).tolist()):
         cards = {*DECK.hands[a].tolist(), *DECK.hands[b].tolist(), *game.board}
         if len(cards) < 8:
@@ -117,7 +117,7 @@ def test_deals_by_enumeration(count: int) -> None:
     made = deal(game.new_initial_state())
     assert sum(made.values()) == pytest.approx(1)
     for names, likely in expected.items():
-        assert made.get(names, 0.0) == pytest.approx(likely / total, rel=1e-5, abs=1e-9)  # type: ignore[call-overload]
+        assert made.get(names, 0.0) == pytest.approx(likely / total, rel=1e-5, abs=1e-9)
 
 
 def spots() -> list[Holdem]:
@@ -172,7 +172,7 @@ def test_what_is_refused() -> None:
     assert len(game.folded) == 1
     tree = sg.compile(game)
     for options in ({"schedule": "pcfr+"}, {"storage": "int16"}, {"schedule": "cfr-br"}):
-        with pytest.raises(SubgameError, match="Folded|folded"):
+        with pytest.raises(SubgameError, match=r"Folded|folded"):
             sg.solve(tree, iterations=2, **options)  # type: ignore[arg-type]
     strategy = sg.solve(tree, "dcfr", iterations=5).strategy
     with pytest.raises(SubgameError, match="folded"):

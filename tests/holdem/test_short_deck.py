@@ -20,6 +20,7 @@ from subgame.games.holdem.ranges import Range, class_names
 from subgame.spots.endgame import Endgame, load
 from subgame.spots.flops import flops
 from subgame.spots.made_hands import draw, made_hand, made_order
+from subgame.tree.ranges.tree import range_tree
 
 RANKS = "6789TJQKA"
 FIVE = (122400, 193536, 36288, 16128, 6120, 1728, 480, 288, 24)
@@ -149,7 +150,7 @@ def test_the_ranking_is_saved_and_named(tmp_path: Path) -> None:
     solved.save(tmp_path / "spot.safetensors")
     again = Endgame.open(tmp_path / "spot.safetensors")
     assert again.tree.holdem.deck == SHORT_DECK
-    assert load(tmp_path / "spot.safetensors").tree.holdem == game
+    assert range_tree(load(tmp_path / "spot.safetensors").tree).holdem == game
     assert again.ev == solved.ev
 
 

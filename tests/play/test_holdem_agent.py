@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.hunl import agent as holdem_agent
 from subgame.play.hunl import plans, preflop_values
 from subgame.play.hunl.agent import HoldemAgent
-from subgame.play.hunl.plans import EarlyState, Request
+from subgame.play.hunl.plans import EarlyState
 from subgame.play.hunl.street import LimitedStreet, StreetEvaluator, StreetPlan, solve_street
 from subgame.play.hunl.turn import TurnSolver
 from subgame.play.named import AgentOptions, named_agents
@@ -319,9 +320,9 @@ def test_both_seats_share_the_first_solve(game: Holdem, monkeypatch: pytest.Monk
 
     solves, solve = [], TurnSolver.solved
 
-    def counted(turn: TurnSolver, here: ReachedRanges, request: Request, share: float) -> Live:
+    def counted(turn: TurnSolver, here: ReachedRanges, *how: Any) -> Live:
         solves.append(here)
-        return solve(turn, here, request, share)
+        return solve(turn, here, *how)
 
     monkeypatch.setattr(TurnSolver, "solved", counted)
     shared = policies(HoldemAgent(game, HandMade(), bets=bets, iterations=20, seconds=None))

@@ -16,8 +16,12 @@ from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.hunl.laid import Laid
 from subgame.play.hunl.plans import with_bet
+from subgame.play.hunl.rollouts import Rollouts
+from subgame.play.hunl.street import LimitedStreet, mixture, street_solved
 from subgame.play.hunl.turn import ENOUGH, TurnSolver, numbers
 from subgame.refine.live import MINIMUM
+from subgame.refine.ranges.reached import ReachedRanges
+from subgame.solve.solver import Limits
 
 LINE = [
     *((1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "c"), (1, "r200"), (0, "c"), (-1, "Qs")),
@@ -192,6 +196,7 @@ def test_a_short_solve_of_the_last_street_loses_no_more(
         observed(player, 0, line)
         live = player.live()
         here = live.reached
+        assert isinstance(here, ReachedRanges)
         state = player.early.follow(tuple(line), player.request())[0]
         laid = Laid(stored, state.hand).over_last_street(here)
         assert laid is not None
@@ -205,3 +210,27 @@ def test_a_short_solve_of_the_last_street_loses_no_more(
     assert careful <= blueprint + 1e-6 * abs(blueprint)
     assert careful <= careless + 1e-6 * abs(careless)
     assert careless > blueprint or iterations > 1
+
+
+def test_a_short_solve_of_the_flop_is_mixed_with_the_blueprint(stored: StoredBlueprint) -> None:
+    """A best response wins no more from the mixture than from either of its parts."""
+    here = ReachedRanges.start(stored.game)
+    for _, action in LINE[:3]:
+        here = here.after(action)
+    flop = LimitedStreet(stored, here, here.betting, 0)
+    shares = []
+    for iterations in (1, 4, 100):
+        solved = street_solved(flop, Rollouts(2), Limits(iterations=iterations))
+        on = solved.on
+        laid = flop.laid.over_street(flop.street, on, here.board, flop.hands)
+        played, share = mixture(on, 0, flop.reach, solved.played, laid)
+        lost = [
+            float((on.respond(1, on.plan(0, own, flop.reach[0])).roots * flop.reach[1]).sum())
+            for own in (played[0], solved.played[0], laid[0])
+        ]
+        if share > 0:
+            assert lost[0] <= min(lost[1:]) + 1e-9 * abs(lost[0])
+        else:
+            assert lost[2] <= lost[1]
+        shares.append(share)
+    assert shares[0] < shares[-1] == 1

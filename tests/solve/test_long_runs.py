@@ -225,8 +225,8 @@ def test_the_time_left_is_that_of_a_curve_that_falls_by_a_power(power: float) ->
 
     points = [Point(t, t / 2, t**-power) for t in (16, 40)]
     run: Any = Going(50, 25.0, points)
-    assert Limits(target=200**-power).left(run) == pytest.approx((200 - 50) / 2)
-    assert Limits(target=20**-power).left(run) == 0
-    assert Limits(target=200**-power, seconds=60).left(run) == pytest.approx(35)
-    assert Limits(iterations=70).left(run) == pytest.approx(10)
-    assert math.isnan(Limits(target=1e-3).left(run._replace(curve=points[:1])))
+    assert Limits(target=200**-power).left(run, 0.5) == pytest.approx((200 - 50) / 2)
+    assert Limits(target=20**-power).left(run, 0.5) == 0
+    assert Limits(target=200**-power, seconds=60).left(run, 0.5) == pytest.approx(35)
+    assert Limits(iterations=70).left(run, 0.5) == pytest.approx(10)
+    assert math.isnan(Limits(target=1e-3).left(run._replace(curve=points[:1]), 0.5))

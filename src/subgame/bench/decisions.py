@@ -42,12 +42,17 @@ from subgame.solve.workers import own_cores, stopping
 if TYPE_CHECKING:
     from rich.table import Table
 
-FORMAT = "subgame-decisions-1"
+FORMAT = "subgame-decisions-2"
 DATA = "decisions.npz"
 CORES = 2
 """Cores of each process that grades."""
 QUICK = 6
 """Every so many situations are graded with --quick."""
+PLAIN = (
+    *("name", "kind", "moves", "seat", "street"),
+    *("pot", "actions", "exploitability", "frequency"),
+)
+"""Fields of a situation that a file has as text."""
 MISTAKES = ("fold", "call", "raise", "size")
 """Folding, checking or calling, betting or raising at all, and the size of it."""
 FEW = 64
@@ -72,6 +77,8 @@ class Situation:
     actions: tuple[str, ...]
     exploitability: float
     """Of the solution, in shares of the pot."""
+    frequency: float
+    """How often the solution comes here from the start of the street; nan if it was not kept."""
     hands: NDArray[np.int64]  # [h] in the deck's order
     weight: Floats  # [h] sums to 1
     loss: Floats  # [h, a] beside the best action, in shares of the pot
@@ -121,8 +128,7 @@ def write(path: Path, situations: Sequence[Situation], about: dict[str, Any]) ->
         arrays[f"hands {k}"] = one.hands.astype(np.uint16)
         arrays[f"weight {k}"] = _short(one.weight / one.weight.max())
         arrays[f"loss {k}"] = _short(np.where(one.loss < LEAST, 0.0, one.loss))
-        plain = ("name", "kind", "moves", "seat", "street", "pot", "actions", "exploitability")
-        heads.append({name: getattr(one, name) for name in plain})
+        heads.append({name: getattr(one, name) for name in PLAIN})
     head = json.dumps({"format": FORMAT, **about, "situations": heads})
     np.savez_compressed(path, about=np.array(head), **arrays)  # type: ignore[arg-type]
 
@@ -158,6 +164,7 @@ def _situation(data: Any, k: int, fields: dict[str, Any]) -> Situation:
         moves=tuple((int(player), str(action)) for player, action in fields["moves"]),
         actions=tuple(fields["actions"]),
         exploitability=float(fields["exploitability"]),
+        frequency=float(fields["frequency"]),
         hands=data[f"hands {k}"].astype(np.int64),
         weight=weight / weight.sum(),
         loss=data[f"loss {k}"].astype(np.float64),

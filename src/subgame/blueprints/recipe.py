@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 WANTED = "a recipe of a blueprint, NAME.toml"
 DEFAULT = Path(__file__).parent.parent / "data" / "hunl-default.toml"
 """The recipe of the blueprint that comes with the package."""
+NAMED = {name: DEFAULT.with_name(f"{name}.toml") for name in ("hunl-default", "hunl-large")}
+"""Recipes of the package, by name."""
 LOSSLESS = "lossless"
 METHODS = ("public", "external")
 MOST_BOARDS = 1_000_000

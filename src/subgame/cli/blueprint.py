@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,7 +76,7 @@ def blueprint_command(
     recipe: Path = argument(
         "NAME.toml",
         "The recipe, a TOML file with the sections game, bets, buckets and training; or "
-        "the word hunl-default.",
+        "one of the words hunl-default and hunl-large.",
     ),
     training: Training,
     table: PreflopTable,
@@ -94,30 +94,30 @@ def blueprint_command(
     subgame blueprint small.toml --iterations 100
 
     subgame blueprint hunl-default --device cuda --resume --preflop 3000
+
+    subgame blueprint hunl-large --device cuda --resume --hours 0.5
     """
-    from subgame.blueprints.recipe import DEFAULT, BlueprintRecipe, limited
+    from subgame.blueprints.recipe import NAMED, BlueprintRecipe, limited
 
     place.check()
     training.check()
     table.check()
-    wanted = BlueprintRecipe.load(DEFAULT if recipe.name == DEFAULT.stem else recipe)
+    wanted = BlueprintRecipe.load(NAMED.get(recipe.name, recipe))
     wanted = limited(wanted, training.hours, training.iterations)
-    out, preflop = training.out, table.preflop
-    file = out or Path(f"{recipe.stem}.safetensors")
+    file = training.out or Path(f"{recipe.stem}.safetensors")
     check_saved("--out", file)
 
     from subgame.blueprints import stored
     from subgame.blueprints.run import check_training, join_group, train
-    from subgame.blueprints.training import group, memory
+    from subgame.blueprints.training import memory
     from subgame.play.hunl import preflop_values
-    from subgame.play.hunl.preflop_responses import RESPONSES, self_generated
     from subgame.tree.betting_arrays import BettingArrays
     from subgame.tree.files import check_replaceable
 
-    values = None if preflop is None else file.with_suffix(preflop_values.SUFFIX)
+    values = None if table.preflop is None else file.with_suffix(preflop_values.SUFFIX)
     check_saved("--preflop", values)
     check_training(file.with_suffix(".ckpt"), training.resume)
-    if out is None:  # a name that the user did not choose
+    if training.out is None:  # a name that the user did not choose
         check_replaceable(file, stored.FORMAT, stored.WANTED)
     if values is not None:
         check_replaceable(values, preflop_values.FORMAT, preflop_values.WANTED)
@@ -141,19 +141,9 @@ def blueprint_command(
             memory_limit=place.memory_limit,
         )
         saved = {"out": str(file)}
-        if preflop is not None and values is not None and not made.card.get("stopped"):
-            one = group()[0] == 0  # of several processes one writes
-            self_generated(
-                made,
-                table.responses or RESPONSES,
-                preflop,
-                seed=wanted.seed,
-                device=device,
-                progress=lambda what, share: meter.update(what, "", share),
-                watch=(lambda made, _: made.save(values)) if one else None,
-                threads=threads,
-                memory_limit=place.memory_limit,
-            )
+        if values is not None and not made.card.get("stopped"):
+            where = replace(place, device=device, threads=threads)
+            _generate(made, table, values, where, meter)
             saved["preflop"] = str(values)
     if json:
         emit({"name": wanted.name, **saved, **made.card})
@@ -161,6 +151,27 @@ def blueprint_command(
         _show(made, file)
         if "preflop" in saved:
             stdout().print(Text(f"  The values before the flop are saved as {saved['preflop']}."))
+
+
+def _generate(
+    made: StoredBlueprint, table: PreflopTable, values: Path, place: ThreadedPlace, meter: Meter
+) -> None:
+    """Make the table of values before the flop; of several processes one writes it."""
+    from subgame.blueprints.training import group
+    from subgame.play.hunl.preflop_responses import RESPONSES, self_generated
+
+    assert table.preflop is not None
+    self_generated(
+        made,
+        table.responses or RESPONSES,
+        table.preflop,
+        seed=made.recipe.seed,
+        device=place.device,
+        progress=lambda what, share: meter.update(what, "", share),
+        watch=(lambda made, _: made.save(values)) if group()[0] == 0 else None,
+        threads=place.threads or 1,
+        memory_limit=place.memory_limit,
+    )
 
 
 def _until(hours: float | None) -> str:

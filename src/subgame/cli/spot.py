@@ -173,11 +173,11 @@ class Spot:
             raise SubgameError(f"--bets: {error.sentence}") from None
 
 
-def _text(given: str | None) -> str:
+def _text(text: str | None) -> str:
     """The text of a range, which may be in a file."""
-    if given is not None and given.startswith("@"):
-        return read_text(given[1:], "a range")
-    return "random" if given is None else given
+    if text is not None and text.startswith("@"):
+        return read_text(text[1:], "a range")
+    return "random" if text is None else text
 
 
 @lru_cache(maxsize=256)

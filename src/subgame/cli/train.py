@@ -29,7 +29,12 @@ from subgame.errors import SubgameError
 from subgame.solve.limits import check_seed
 
 if TYPE_CHECKING:
+    from subgame.cli.progress import Meter
+    from subgame.refine.networks import Training
     from subgame.refine.sequence.leaf_network import LeafNetwork
+    from subgame.refine.sequence.leaves import Rollouts
+    from subgame.tree.public_tree import PublicTree
+    from subgame.tree.strategy import Strategy
 
 LAYERS = "256,128,128,128"
 """As in the paper."""
@@ -132,7 +137,7 @@ def train_command(
     began = time.perf_counter()
 
     from subgame.refine.networks import Training, torch
-    from subgame.refine.sequence.leaf_network import save_leaf_networks, train_leaf_network
+    from subgame.refine.sequence.leaf_network import save_leaf_networks
     from subgame.refine.sequence.leaves import Rollouts
 
     training = Training(**{"holdout": 0.0} | options)
@@ -143,19 +148,7 @@ def train_command(
         rough = source.read(tree)
         warm_up(meter, "lp")
         limit = Limit.made(tree, rough, where, data, meter)
-        networks = [
-            train_leaf_network(
-                tree,
-                rough,
-                at=limit.subgames,
-                player=p,
-                continuations=limit.offered[p],
-                data=data,
-                progress=meter.sharing(f"player {p} of {meter.game}"),
-                **vars(training),
-            )
-            for p in limit.players
-        ]
+        networks = [_trained(tree, rough, limit, p, data, training, meter) for p in limit.players]
         made = {"continuations": way, "seed": seed, "rollouts": rollouts, "epochs": training.epochs}
         notes = {
             "at": jsonlib.dumps(list(where.at or [])),
@@ -177,6 +170,30 @@ def train_command(
     else:
         _show(stdout(), networks, tree.game_name, Line.of(context), saved, took)
     finish(failure)
+
+
+def _trained(
+    tree: PublicTree,
+    blueprint: Strategy,
+    limit: Limit,
+    player: int,
+    data: Rollouts,
+    training: Training,
+    meter: Meter,
+) -> LeafNetwork:
+    """The network of one player."""
+    from subgame.refine.sequence.leaf_network import train_leaf_network
+
+    return train_leaf_network(
+        tree,
+        blueprint,
+        at=limit.subgames,
+        player=player,
+        continuations=limit.offered[player],
+        data=data,
+        progress=meter.sharing(f"player {player} of {meter.game}"),
+        **vars(training),
+    )
 
 
 def _layers(text: str) -> list[int]:

@@ -334,8 +334,8 @@ KEYS = tuple(f"brown2017-{name}" for name in ("table1", "table3", "table4", "tab
 table1, table3, table4, table5, fig7 = (partial(run, key) for key in KEYS)
 
 
-def main(words: list[str] | None = None) -> int:
-    """Compute cells, without the command line's libraries."""
+def _options(words: list[str] | None) -> argparse.Namespace:
+    """The options of this module as a script."""
     asked = argparse.ArgumentParser(description=(__doc__ or "").partition("\nNotes:")[0])
     asked.add_argument("keys", choices=KEYS, nargs="+")
     asked.add_argument("--out", type=Path, required=True, help="folder of the cells")
@@ -354,7 +354,27 @@ def main(words: list[str] | None = None) -> int:
     asked.add_argument("--first", type=int, help="iterations of the blueprint")
     asked.add_argument("--iterations", type=int, help="iterations of each batch of subgames")
     asked.add_argument("--estimate", choices=("last", "response"), default="last")
-    options = asked.parse_args(words)
+    return asked.parse_args(words)
+
+
+def _todo(options: argparse.Namespace, how: Settings) -> list[Column]:
+    """The columns that were asked for."""
+    todo = _merged([column for key in options.keys for column in columns(key, how)])
+    if options.buckets:  # in the order given
+        todo = [c for count in options.buckets for c in todo if c.count == count]
+    if options.game:
+        todo = [replace(c, game=options.game) for c in todo]
+    if options.only is not None:
+        kept = tuple(options.only)
+        todo = [
+            replace(c, rows={n: g for n, g in c.rows.items() if n.startswith(kept)}) for c in todo
+        ]
+    return todo
+
+
+def main(words: list[str] | None = None) -> int:
+    """Compute cells, without the command line's libraries."""
+    options = _options(words)
     recipe = Recipe(
         options.features,
         options.showdown,
@@ -372,16 +392,7 @@ def main(words: list[str] | None = None) -> int:
         options.estimate,
         options.quick,
     )
-    todo = _merged([column for key in options.keys for column in columns(key, how)])
-    if options.buckets:  # in the order given
-        todo = [c for count in options.buckets for c in todo if c.count == count]
-    if options.game:
-        todo = [replace(c, game=options.game) for c in todo]
-    if options.only is not None:
-        kept = tuple(options.only)
-        todo = [
-            replace(c, rows={n: g for n, g in c.rows.items() if n.startswith(kept)}) for c in todo
-        ]
+    todo = _todo(options, how)
     began, cuda = time.perf_counter(), load_torch().cuda
 
     def tell(what: str, share: float) -> None:

@@ -138,7 +138,7 @@ class FlopAgent:
         p: int,
         trunk: Blueprint | None = None,
         gadget: Gadget = ROOT,
-        schedule: Schedule | None = None,
+        schedule: Schedule | str | None = None,
     ) -> Blocks:
         """Player `p`'s strategy with every flop solved."""
         street = LastStreet(trunk or self.blueprint, p)

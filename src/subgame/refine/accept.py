@@ -93,17 +93,36 @@ class Acceptance:
         if not is_checked(self.gadget):
             return Accepted(solved, 1.0)
         run, us, new = self.run, 1 - self.inputs.opponent, self._plan(solved)
-        best, above = Accepted(self.before, 0.0), np.inf
         payoffs = float(np.abs(self.inputs.alternative).max(initial=0.0))
-        least = self.least + run.tree.precision * payoffs  # differences below it are rounding
-        for share in SHARES:
-            sigma = solved
-            if share < 1:
-                sigma = run.behaviour(us, share * new + (1 - share) * self.old)
-            now = self._lost(sigma)
-            if now >= above:  # it is convex: smaller shares lose more
-                break
-            above = now
-            if now <= least:
-                best, least = Accepted(sigma, share), min(now, self.least)
-        return best
+        mixture = best_mixture(
+            lambda share: (
+                solved if share == 1 else run.behaviour(us, share * new + (1 - share) * self.old)
+            ),
+            self._lost,
+            self.least,
+            run.tree.precision * payoffs,
+        )
+        return mixture or Accepted(self.before, 0.0)
+
+
+def best_mixture(
+    mixed: Callable[[float], Numbers],
+    loses: Callable[[Numbers], float],
+    before: float,
+    rounding: float = 0.0,
+) -> Accepted | None:
+    """The mixture that loses least; None if all lose more than what is lost `before`.
+
+    ``mixed(share)`` has a share of the solution, and what it loses is convex in the share.
+    Differences below `rounding` do not count.
+    """
+    best, least, above = None, before + rounding, np.inf
+    for share in SHARES:
+        sigma = mixed(share)
+        now = loses(sigma)
+        if now >= above:  # smaller shares lose more
+            break
+        above = now
+        if now <= least:
+            best, least = Accepted(sigma, share), min(now, before)
+    return best

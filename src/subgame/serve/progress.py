@@ -41,14 +41,17 @@ class Reporter:
 
     def __init__(self, scale: float = 1.0, usual: float = math.nan) -> None:
         self.scale, self.usual, self.last, self.points = scale, usual, math.nan, 0
+        self.began: Step | None = None
+        """The first report: kernels may have been compiled before it."""
 
     def __call__(self, step: Step) -> None:
         new = step.exploitability != self.last and not math.isnan(step.exploitability)
         self.last, self.points = step.exploitability, self.points + new
         point = [step.iteration, step.seconds, step.exploitability * self.scale]
-        left = step.left
-        if self.points < 2 and step.iteration < self.usual:
-            pace = step.seconds / max(step.iteration, 1)
+        left, began = step.left, self.began or step
+        self.began = began
+        if self.points < 2 and began.iteration < step.iteration < self.usual:
+            pace = (step.seconds - began.seconds) / (step.iteration - began.iteration)
             left = min((self.usual - step.iteration) * pace, math.inf if left != left else left)
         tell(
             step=[step.iteration, step.seconds, step.share],

@@ -104,12 +104,12 @@ class Limits:
         least = now.iteration + 1 + now.iteration // 128
         return max(least, math.ceil(now.iteration * min(most, far)))
 
-    def left(self, run: Progressing) -> float:
+    def left(self, run: Progressing, pace: float) -> float:
         """About how many seconds a run still takes, by the limit that is closest; nan: not known.
 
-        Exploitability is expected to fall as steeply as between the last two measurements.
+        `pace` is the seconds of an iteration: the first ones take longer, kernels are compiled
+        then. Exploitability is expected to fall as steeply as between the last two measurements.
         """
-        pace = run.seconds / max(run.iteration, 1)
         parts = [] if self.seconds is None else [self.seconds - run.seconds]
         if self.iterations is not None:
             parts.append((self.iterations - run.iteration) * pace)

@@ -13,8 +13,14 @@ machine the next iterations may take several times as long as the last ones."""
 class Pace:
     """The clock of a solve. Its first iteration is always run."""
 
-    def __init__(self, seconds: float | None, now: Callable[[], float] = time.perf_counter) -> None:
-        self.now, self.began, self.seconds = now, now(), seconds
+    def __init__(
+        self,
+        seconds: float | None,
+        now: Callable[[], float] = time.perf_counter,
+        reserve: int = 0,
+    ) -> None:
+        """What comes after the solve takes as long as `reserve` iterations."""
+        self.now, self.began, self.seconds, self.reserve = now, now(), seconds, reserve
         self.iteration = 0.0
         """Seconds of an iteration: those of the last ones, and a memory of slower ones."""
 
@@ -27,7 +33,7 @@ class Pace:
         """How many iterations to run before the next look at the clock; 0 if none fits."""
         if self.seconds is None or not self.iteration:
             return most
-        left = self.seconds - spent
+        left = self.seconds - spent - self.reserve * self.iteration
         if left < self.iteration:
             return 0
         return max(1, min(most, int(left / (PIECES * self.iteration))))

@@ -447,12 +447,16 @@ def drive(
     *,
     measured: bool = True,
     now: Callable[[], float] = time.perf_counter,
+    reserve: int = 0,
 ) -> str:
-    """Run in short slices until a limit is reached; returns which one."""
+    """Run in short slices until a limit is reached; returns which one.
+
+    The time of so many iterations in `reserve` is left for what follows.
+    """
     run.advance(0)
     if measured and (stop.seconds is not None or stop.target is None or not run.can_check):
         run.evaluate(run._weights())  # loads the kernels before the clock starts
-    began, saved, clock = now() - run.seconds, now(), Pace(stop.seconds, now)
+    began, saved, clock = now() - run.seconds, now(), Pace(stop.seconds, now, reserve)
     pace, fits, first = 1, 1, run.curve[0].exploitability if run.curve else 0.0
     if stop.seconds is None:
         seconds = QUICK * sum(side.num_sequences for side in run.tree.players)
@@ -491,7 +495,7 @@ def drive(
                 stopped = "stalled"
             if progress is not None:
                 last = run.curve[-1].exploitability if run.curve else float("nan")
-                share, left = stop.share(run, first), stop.left(run)
+                share, left = stop.share(run, first), stop.left(run, seconds)
                 progress(Step(run.iteration, run.seconds, last, share, left))
             if checkpoint is not None and (stopped or after - saved > SAVE_EVERY):
                 _save(run, checkpoint, last=bool(stopped))

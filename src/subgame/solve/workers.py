@@ -63,8 +63,8 @@ def done_in_turn(
             yield waiting.pop(future), result_in(future)
 
 
-def own_cores(jobs: int, each: int = 1) -> ProcessPoolExecutor:
-    """So many processes, each on `each` cores of its own where the system can do that.
+def own_cores(jobs: int, cores: int = 1) -> ProcessPoolExecutor:
+    """So many processes, each on so many `cores` of its own where the system can do that.
 
     Engines start as many threads as a process has cores.
     """
@@ -73,7 +73,7 @@ def own_cores(jobs: int, each: int = 1) -> ProcessPoolExecutor:
     free = sorted(allowed(0)) if allowed else []
     places = context.Queue()
     for k in range(jobs):
-        places.put(free[k * each : (k + 1) * each])
+        places.put(free[k * cores : (k + 1) * cores])
     return ProcessPoolExecutor(jobs, context, _settle, (places,))
 
 

@@ -266,6 +266,12 @@ def action_name(betting: Betting, action: str) -> str:
     ['check', 'bet 50', 'all-in 200']
     >>> [action_name(start.play("r50"), action) for action in ("f", "c", "r150")]
     ['fold', 'call 50', 'raise to 150']
+
+    Before the flop the blinds are bets, so that what follows a call is a raise:
+
+    >>> limped = NoLimit((20000, 20000), (50, 100), "preflop").start().play("c")
+    >>> [action_name(limped, action) for action in ("c", "r300")]
+    ['check', 'raise to 300']
     """
     if action == "f":
         return "fold"
@@ -274,7 +280,7 @@ def action_name(betting: Betting, action: str) -> str:
     total = chips_text(amount(action))
     if is_all_in(betting, action):
         return f"all-in {total}"
-    return f"raise to {total}" if betting.to_call else f"bet {total}"
+    return f"raise to {total}" if any(betting.bets) else f"bet {total}"
 
 
 def is_all_in(betting: Betting, action: str) -> bool:

@@ -224,8 +224,8 @@ def quote(
     before = time.perf_counter()
     run.advance(2)
     seconds = (time.perf_counter() - before) / 2
-    each = built + usual_iterations(target) * seconds
-    return Quote(memory_needed(tree, SCHEDULE), len(flops) * each)
+    one = built + usual_iterations(target) * seconds
+    return Quote(memory_needed(tree, SCHEDULE), len(flops) * one)
 
 
 def usual_iterations(target: float) -> float:

@@ -14,8 +14,8 @@ so that every card has the same chance, 1 / (cards left - 2 k), once F is taken 
 
 F is exact, by inclusion and exclusion. Let x_i(c) be the weight of the hands with card c and t_i
 that of all hands, each without the hands that S blocks. F is t_1 for one player, and for two
-players ``t_1 t_2 - I_12`` with ``I_12 = sum of x_1(c) x_2(c) - sum of p_1(f) p_2(f)``, the weight of
-the pairs that share a card. For three players it is
+players ``t_1 t_2 - I_12`` with ``I_12 = sum of x_1(c) x_2(c) - sum of p_1(f) p_2(f)``, the weight
+of the pairs that share a card. For three players it is
 
     t_1 t_2 t_3 - I_12 t_3 - I_13 t_2 - I_23 t_1 + N_1 + N_2 + N_3 - N,
 
@@ -168,10 +168,11 @@ class Bunching:
         """The weight of all triangles, and of those with one, two and three given cards."""
         one, two, three = self.graphs[:3]
         turns = [(one, two, three), (two, three, one), (three, one, two)]
-        by_card = sum(np.diag(a @ b @ c) for a, b, c in turns)
-        by_pair = sum(a * (b @ c + (b @ c).T) for a, b, c in turns)
+        by_card: Floats = np.sum([np.diag(a @ b @ c) for a, b, c in turns], axis=0)
+        by_pair: Floats = np.sum([a * (b @ c + (b @ c).T) for a, b, c in turns], axis=0)
         three_cards = np.einsum("uv,vw,wu->uvw", one, two, three)
-        by_three = sum(three_cards.transpose(order) for order in itertools.permutations(range(3)))
+        orders = itertools.permutations(range(3))
+        by_three: Floats = np.sum([three_cards.transpose(order) for order in orders], axis=0)
         return float(np.trace(one @ two @ three)), by_card, by_pair, by_three
 
     # Pairs of hands --------------------------------------------------------------------------

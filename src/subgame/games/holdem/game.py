@@ -310,10 +310,11 @@ class Holdem(Frozen, Game):
 
     def _meets(self, hand: int) -> npt.NDArray[Any]:
         """[hand] the weight of each hand of player 1 beside a hand of player 0."""
-        if not self.folded:
-            return self.deck.disjoint[hand]
-        every = np.arange(self.deck.num_hands)
-        return self.pair_weights(self.board, np.array([hand]), every)[0]
+        beside: npt.NDArray[Any] = self.deck.disjoint[hand]
+        if self.folded:
+            every = np.arange(self.deck.num_hands)
+            beside = self.pair_weights(self.board, np.array([hand]), every)[0]
+        return beside
 
     @cached_property
     def _cumulative(self) -> dict[int | None, list[float]]:
@@ -408,8 +409,8 @@ class HoldemState(State):
             weights = game._next_hand(self.hands[0] if self.hands else None)
             return deck.hand_names[random.choices(range(len(weights)), cum_weights=weights)[0]]
         if game.folded:
-            names, weights = zip(*self.chance_outcomes(), strict=True)
-            return str(random.choices(names, weights)[0])
+            cards = self.chance_outcomes()
+            return random.choices([name for name, _ in cards], [share for _, share in cards])[0]
         taken, count = self._taken, 1 if self.board else BOARD_CARDS[1]
         left = [card for card in range(deck.size) if card not in taken]
         return "".join([deck.card_names[card] for card in sorted(random.sample(left, count))])

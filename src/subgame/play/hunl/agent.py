@@ -183,6 +183,8 @@ def _note(state: EarlyState) -> str:
     if plan is None:
         return ""
     values = f"of {plan.boards} boards" if plan.boards else "by the network"
+    part = "" if plan.share == 1 else f" Of the solution {100 * plan.share:.0f} % is played."
     return (
         f"The street was solved to its end by {plan.iterations:,} iterations, with values {values}."
+        f"{part}"
     )

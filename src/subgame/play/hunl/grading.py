@@ -171,7 +171,7 @@ class HandGrader:
         else:
             if action not in actions:
                 actions, shares = (*actions, action), np.append(shares, 0.0)
-            ends = [reached.after(each) for each in actions]
+            ends = [reached.after(name) for name in actions]
             values = np.array([self.values.here(end, p)(hand) for end in ends])
         paid = float(betting.rules.stacks[p] - betting.behind[p])
         return GradedDecision(betting, action, actions, values + paid, shares, by)

@@ -19,10 +19,11 @@ from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.translation import mapping
 from subgame.play.hunl.preflop_values import PreflopValues
 from subgame.play.hunl.street import (
+    COMPARING,
     SCHEDULE,
     LimitedStreet,
     StreetPlan,
-    is_worse,
+    mixture,
     planned,
     too_little,
 )
@@ -30,6 +31,7 @@ from subgame.solve.cfr import Cfr
 from subgame.solve.pace import Pace
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits
+from subgame.tree.parts import both
 
 Floats = NDArray[np.float64]
 SPREAD = mapping("pseudo-harmonic")
@@ -52,7 +54,7 @@ def solve_before_flop(
     the table, or all of them. A leaf between two of the blueprint's has the mean of their values,
     in pots (2018, Sec. 6.1).
     """
-    pace = Pace(limits.seconds, now)
+    pace = Pace(limits.seconds, now, COMPARING)
     street, o = at.street, at.opponent
     values = np.stack([_leaf(table, at.hand, leaf, o) for leaf in street.leaves], axis=1)[:choices]
     on = StreetEngine(
@@ -70,12 +72,13 @@ def solve_before_flop(
         cfr.advance(schedule.discounts(done + 1, count + 1), done + 1)
 
     done = pace.run(most, STEP, advance)
-    played = [on.behaviour(p, cfr.pair[p].average) for p in (0, 1)]
-    rejected = too_little("" if done == most else "seconds", done)
-    if not rejected and is_worse(on, us, (one, two), (played[us], laid[us])):
-        rejected = f"after {done:,} iterations it loses more than the blueprint"
+    played = both(lambda p: on.behaviour(p, cfr.pair[p].average))
+    rejected, share = too_little("" if done == most else "seconds", done), 1.0
+    if not rejected:
+        played, share = mixture(on, us, (one, two), played, laid)
+        rejected = "" if share else f"after {done:,} iterations it loses more than the blueprint"
     rows = planned(street, on, played, lambda *row: np.ascontiguousarray(row[2][table.classes]))
-    return StreetPlan(rows, table.boards, done, rejected)
+    return StreetPlan(rows, table.boards, done, rejected, share)
 
 
 def _leaf(table: PreflopValues, hand: FollowedBetting, leaf: Betting, o: int) -> Floats:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -30,6 +30,7 @@ from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.sizes import STREETS
 from subgame.games.holdem.spots import endgame
 from subgame.play.hunl.laid import Laid
+from subgame.refine.accept import SHARES, best_mixture
 from subgame.refine.limit import LeafEvaluator
 from subgame.refine.live import MINIMUM, Rows
 from subgame.refine.ranges.reached import ReachedRanges
@@ -47,6 +48,8 @@ FAINT = 5e-3
 EVALUATING = 0.6
 """The share of the time for values at the limit; the rest is for solving."""
 SCHEDULE = "dcfr"
+COMPARING = len(SHARES) + 2
+"""Iterations in whose time a solution is compared with the blueprint."""
 FEWEST = 8
 """Boards of rollouts below which a solution that ran out of time is not used."""
 
@@ -61,6 +64,8 @@ class StreetPlan:
     iterations: int
     rejected: str = ""
     """Why the solution is not used: what the blueprint does instead is not worse."""
+    share: float = 1.0
+    """Of the solution in what is played; the rest is the blueprint."""
 
 
 def planned(
@@ -351,7 +356,8 @@ def street_solved(
     left = None
     if limits.seconds is not None:
         left = max(limits.seconds - (now() - began), 1e-3)
-    stopped = drive(run, Limits(limits.iterations, left), measured=False, now=now)
+    stop = Limits(limits.iterations, left)
+    stopped = drive(run, stop, measured=False, now=now, reserve=COMPARING)
     return SolvedStreet(at, on, run.played(), boards, run.iteration, stopped)
 
 
@@ -363,18 +369,20 @@ def solve_street(
 ) -> StreetPlan:
     """Solve a street to its end, as `street_solved` does.
 
-    A solution is rejected if it ran out of time too soon,
-    or if a best response to it wins more than to the blueprint.
+    A solution is rejected if it ran out of time too soon. Of others as much is played as loses
+    least, see `mixture`.
     """
     solved = street_solved(at, evaluator, limits, now)
     count, boards = solved.iterations, solved.boards
     if not solved.played:
         return StreetPlan({}, boards, 0, solved.stopped)
     us, laid = at.player, at.laid.over_street(at.street, solved.on, at.reached.board, at.hands)
-    rejected = too_little(solved.stopped, count)
-    if not rejected and is_worse(solved.on, us, at.reach, (solved.played[us], laid[us])):
-        rejected = f"after {count:,} iterations it loses more than the blueprint"
-    return StreetPlan(solved.by_history, boards, count, rejected)
+    rejected, share = too_little(solved.stopped, count), 1.0
+    if not rejected:
+        played, share = mixture(solved.on, us, at.reach, solved.played, laid)
+        solved = replace(solved, played=played)
+        rejected = "" if share else f"after {count:,} iterations it loses more than the blueprint"
+    return StreetPlan(solved.by_history, boards, count, rejected, share)
 
 
 def too_little(stopped: str, iterations: int) -> str:
@@ -384,13 +392,27 @@ def too_little(stopped: str, iterations: int) -> str:
     return f"{iterations} iterations are too few"
 
 
-def is_worse(on: StreetEngine, p: int, reach: Sequence[Floats], sigma: Sequence[Any]) -> bool:
-    """Whether a best response wins more from player `p` by the first of two strategies."""
-    one, two = (
-        float((on.respond(1 - p, on.plan(p, own, reach[p])).roots * reach[1 - p]).sum())
-        for own in sigma
+def mixture(
+    on: StreetEngine, p: int, reach: Sequence[Floats], solved: Sequence[Any], laid: Sequence[Any]
+) -> tuple[tuple[Any, Any], float]:
+    """Both players' strategies with as much of player `p`'s solution as loses least, and how much.
+
+    The rest is the blueprint as it is `laid` over the street. It counts what a best response wins
+    with the opponent's range (`subgame.refine.accept`).
+    """
+    past = on.sides[p].roots
+    new, old = (on.descend(p, np.asarray(s[p]), reach[p])[past:] for s in (solved, laid))
+
+    def loses(sigma: Any) -> float:
+        return float((on.respond(1 - p, on.plan(p, sigma, reach[p])).roots * reach[1 - p]).sum())
+
+    best = best_mixture(
+        lambda share: solved[p] if share == 1 else on.behaviour(p, share * new + (1 - share) * old),
+        loses,
+        loses(laid[p]),
     )
-    return one > two
+    sigma, share = best or (solved[p], 0.0)
+    return ((sigma, solved[1]) if p == 0 else (solved[0], sigma)), share
 
 
 def evaluated(

@@ -9,7 +9,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from subgame.engines.arrays import Floats
 from subgame.engines.factory import engine
@@ -30,6 +29,7 @@ from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from pandas import DataFrame
 
 

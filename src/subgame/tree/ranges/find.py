@@ -35,7 +35,7 @@ class Finder:
             {str(state): j for j, state in enumerate(street.states[side.player])}
             for street in side.streets
         ]
-        self.found: dict[Cards, tuple[int, Ints]] = {}
+        self.kept: dict[Cards, tuple[int, Ints]] = {}
 
     def board(self, cards: Sequence[int]) -> tuple[int, Ints]:
         """The tree's board, and the index there of each hand on `cards`: [hand], -1 for no hand.
@@ -43,13 +43,13 @@ class Finder:
         It raises a KeyError if the tree has no such board.
         """
         key = board_key(cards)
-        if key not in self.found:
+        if key not in self.kept:
             u, hands = locate(self.side.units, cards)
             held, places = self.side.units[u].held(self.side.player)
             at = np.full(self.side.holdem.deck.num_hands, -1)
             at[held] = places
-            self.found[key] = u, at[hands]
-        return self.found[key]
+            self.kept[key] = u, at[hands]
+        return self.kept[key]
 
     def cells(self, cards: Sequence[int], line: str) -> tuple[tuple[str, ...], Ints, int]:
         """The actions of a decision, each hand's first sequence [hand], and the stride of actions.

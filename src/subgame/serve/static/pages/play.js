@@ -70,7 +70,7 @@ export function Play() {
     <p class="lead">
       Sit down against an agent, or against a strategy that you solved. You change seats after every
       hand. <a href="/hands">Hands that you played elsewhere</a> can be graded by the spots that you
-      solved.
+      solved, or by the agent.
     </p>
     <form class="box" onSubmit=${open} novalidate>
       <${Field} id="game" label="Game"
@@ -203,10 +203,11 @@ export function Table({ id }) {
     <p class="crumb"><a href="/play">Play</a></p>
     <div class="result-head">
       <h1>
-        ${now.holdem && now.game.startsWith("job:") ? html`Spot on <${Cards} text=${now.title} />` : now.title}
+        ${now.holdem && now.game.startsWith("job:") ? html`Spot on <${Cards} text=${now.title} />` : now.title === "hunl" ? "Heads-up no-limit hold'em" : now.title}
       </h1>
       <p class="facts">
-        <span>against <b>${now.opponent_name}</b></span
+        <span
+          >against${" "}<b>${now.opponent_name}</b>${ABOUT[now.opponent] ? `: ${ABOUT[now.opponent]}` : ""}</span
         ><span>hand ${whole(now.number)}</span>
       </p>
     </div>
@@ -264,7 +265,10 @@ function Score({ result }) {
       ><span>chips in ${whole(result.hands)} ${result.hands === 1 ? "hand" : "hands"}</span>
     </div>
     <div class="figure">
-      ${mean(result)}<span>on average${result.interval95 === null ? "" : ", 95% interval"}</span>
+      ${mean(result)}<span
+        >on
+        average${result.interval95 === null ? "" : ", 95% interval"}${result.unit === "mbb/h" ? "; 1,000 is a big blind a hand" : ""}</span
+      >
     </div>
     ${result.grades ? html`<div class="figure"><b>${percent(result.grades.lost_pots, 2)}</b><span>of the pot lost by a decision; ${whole(result.grades.right)} of ${whole(result.grades.decisions)} right, ${number(result.grades.lost, 1)} chips in all</span></div>` : null}
     ${result.aivat ? html`<div class="figure">${mean(result.aivat)}<span>by AIVAT, with most of the luck taken out</span></div>` : null}

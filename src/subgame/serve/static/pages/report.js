@@ -268,7 +268,8 @@ function Scatter({ rows, numbers, seat, query, set }) {
     return [least - more, most + more];
   };
   if (!shownRows.length) return null;
-  const [xs, ys] = [range(x), range(y)];
+  const [xs, ys] = [range(x), range(y)],
+    heaviest = Math.max(...shownRows.map((row) => row.weight));
   const at = (value, [least, most], from, to) =>
     from + ((value - least) / (most - least)) * (to - from);
   const ticks = ([least, most]) =>
@@ -302,7 +303,7 @@ function Scatter({ rows, numbers, seat, query, set }) {
             class=${row.suits}
             cx=${at(row[x], xs, pad, wide - 8)}
             cy=${at(row[y], ys, high - 26, 8)}
-            r=${2 + 2 * Math.sqrt(row.weight / 24)}
+            r=${3 + 3 * Math.sqrt(row.weight / heaviest)}
             ><title>
               ${row.flop}: ${title(y)} ${shown(y, row[y])}, ${title(x)} ${shown(x, row[x])}
             </title></circle

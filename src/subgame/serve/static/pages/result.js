@@ -160,16 +160,16 @@ function Run({ job }) {
   const xs = useMemo(() => curve.map((point) => point[0]), [curve]);
   if (!["running", "queued", "paused"].includes(job.state) && curve.length < 2) return null;
   const last = curve.at(-1);
-  const open = job.state !== "done";
-  return html`<details class="box run" open=${open}>
-    <summary>
-      ${job.state === "running" ? html`<${Going} job=${job} />` : job.state === "queued" ? "Waiting for a worker" : "Convergence"}
-      ${last ? html`<span class="num"> ${last[2].toPrecision(3)}% of the pot after ${whole(last[0])} iterations</span>` : null}
-    </summary>
-    ${job.state === "running" ? html`<progress value=${job.share || 0} max="1" aria-label="Progress"></progress>` : null}
-    ${job.state === "running" && job.result?.stopped === "so far" ? html`<p class="hint">What was solved so far is below, exploitable by ${job.result.exploitability_percent.toPrecision(2)}% of the pot; it goes on to ${job.task?.target ?? "its"}${job.task?.target ? "%" : " end"}.</p>` : null}
-    ${curve.length > 1 ? html`<${Curve} xs=${xs} series=${series} unit="%" label="Exploitability in percent of the pot, by iteration" />` : null}
-  </details>`;
+  const so_far = job.state === "running" && job.result?.stopped === "so far";
+  return html`${so_far ? html`<p class="hint">What was solved so far is shown, exploitable by ${job.result.exploitability_percent.toPrecision(2)}% of the pot. The solve goes on.</p>` : null}
+    <details class="box run" open=${job.state !== "done" && !so_far}>
+      <summary>
+        ${job.state === "running" ? html`<${Going} job=${job} />` : job.state === "queued" ? "Waiting for a worker" : "Convergence"}
+        ${last ? html`<span class="num"> ${last[2].toPrecision(3)}% of the pot after ${whole(last[0])} iterations</span>` : null}
+      </summary>
+      ${job.state === "running" ? html`<progress value=${job.share || 0} max="1" aria-label="Progress"></progress>` : null}
+      ${curve.length > 1 ? html`<${Curve} xs=${xs} series=${series} unit="%" label="Exploitability in percent of the pot, by iteration" />` : null}
+    </details>`;
 }
 
 function RefineBox({ job }) {

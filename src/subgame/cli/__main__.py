@@ -1,0 +1,5 @@
+"""``python -m subgame.cli``."""
+
+from subgame.cli import run
+
+run()
