@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from subgame.bench.decisions import Situation, graded, nearest, read, run, summary, write
+from subgame.bench.decisions import Situation, asked, graded, nearest, read, run, summary, write
 from subgame.errors import SubgameError
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.spots import hunl
 from subgame.play.agent import Always, Mixed, Policy
+from subgame.play.hunl.agent import HoldemAgent
 
 GAME = hunl()
 assert isinstance(GAME, Holdem)
@@ -66,6 +67,35 @@ def test_a_case_by_hand() -> None:
     assert both["mean"] == (row["lost"] + 1.0) / 2
     assert both["percentile99"] == 4.0  # an eighth of the hands lose that
     assert both["situations"] == 2
+
+
+class Follows:
+    """A blueprint that always calls."""
+
+    def range_strategy(self, state: Any) -> tuple[tuple[str, ...], Any]:
+        return ("c",), np.ones((state.game.deck.num_hands, 1))
+
+
+def test_the_ranges_of_the_situation() -> None:
+    """Who follows them decides nothing on the streets before, so their ranges are whole there."""
+    moves = ((1, "c"), (0, "c"), (-1, "2c7d9h"), (0, "c"), (1, "c"), (-1, "Js"), (0, "c"), (1, "c"))
+    line = (*moves, (-1, "Qd"), (0, "c"))
+    here = replace(
+        SMALL,
+        moves=line,
+        street="river",
+        actions=("c", "r200"),
+        pot=200.0,
+        hands=np.array([ACES]),
+        weight=np.ones(1),
+        loss=np.zeros((1, 2)),
+    )
+    decided = {}
+    for follow in (True, False):
+        agent = HoldemAgent(GAME, Follows(), bets="river: 1x", iterations=2, seconds=None)
+        asked(agent, GAME, here, follow=follow)
+        decided[follow] = [len(actions) for _, actions in agent.decided.decided]
+    assert decided == {True: [len(line)], False: [len(moves) - 1, len(line)]}
 
 
 def test_the_nearest_bet() -> None:

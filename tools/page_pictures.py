@@ -21,7 +21,7 @@ from serving import listening  # noqa: E402
 DOCS = ROOT / "docs"
 SPOT = "board=Qs+Jh+2h+8d&turn_b=0.5x&turn_r=2.5r+a&river_b=0.5x+1x&river_r=a&cap=3&target=0.8"
 HOLDEM = "/games/nlfh-small(ranks%3DTJQKA%2Csuits%3Dcd)?at=c+c+%2F+Ad+Kd+Qc"
-WIDTH = 1200
+WIDTH = 1280
 
 
 def picture(page: Page, name: str, high: int) -> None:
@@ -50,7 +50,7 @@ def solve(page: Page) -> None:
     job = page.url.partition("?")[0]
     page.goto(f"{job}?hand=AKs")
     page.locator(".here-facts", has_text="EQR").wait_for()
-    picture(page, "solve", 1130)
+    picture(page, "solve", 800)
     page.goto(f"{job}?line=c+c&report=ev_oop")
     page.get_by_text("Every river").wait_for()
     picture(page, "cards", 880)

@@ -27,6 +27,7 @@ from subgame.play.agent import Event
 from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.hunl.turn import ROOT
 from subgame.play.searching import LimitedAgent, SearchAgent
+from subgame.refine.gadgets import technique
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Followed
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree, range_tree
@@ -123,6 +124,20 @@ def holdem_agent(game: Holdem = GAME) -> HoldemAgent:
 def test_the_flop_is_solved_as_the_agent_does(p: int) -> None:
     assert apart(holdem_agent(), p, solved(flop.NESTED, p)) < NEAR
     assert apart(holdem_agent(), p, solved(flop.SAFE, p)) > 100 * NEAR
+
+
+@pytest.mark.parametrize("p", [0, 1])
+def test_no_number_of_iterations_is_below_the_blueprint(p: int) -> None:
+    """Of all flops as much of each solution is played as loses nothing."""
+    before, schedule = agent().blueprint, agent().schedule
+    base, street = before.wins(p, before.average(p)), LastStreet(before, p)
+    for iterations in (1, 5, STEPS):
+        played = street.accepted(technique("maxmargin"), schedule, iterations)
+        whole = street.evaluate(technique("maxmargin"), schedule, iterations)
+        assert played.won <= base + 1e-4
+        assert played.margin >= -1e-3
+        assert played.solution == pytest.approx(whole.won, rel=1e-4)
+        assert 0 <= played.share <= 1
 
 
 @pytest.mark.parametrize("p", [0, 1])

@@ -13,7 +13,7 @@ from subgame.games.holdem import hunl
 from subgame.play import scoring
 from subgame.play.agent import Always, Event
 from subgame.play.aivat import CheckDown
-from subgame.play.gauntlet import DEALS, check_opponents, gauntlet, scaled
+from subgame.play.gauntlet import DEALS, Workers, check_opponents, gauntlet, scaled
 from subgame.play.strangers import stranger
 
 
@@ -83,14 +83,14 @@ def test_deals_are_played_in_turn_and_up_to_a_limit(tmp_path: Path) -> None:
             Always("call"),
             deals,
             logs=tmp_path,
-            executor=executor,
+            by=Workers(executor),
             progress=lambda name, done, hands: played.append(name),
         )
     assert sorted(played) == ["call", "call", "call", "shove", "shove"]
     assert [c.result.aivat for c in again] == [c.result.aivat for c in whole]
     assert [c.as_dict()["played"] for c in again] == [3, 2]
     # A limit that is over at once: what the logs have is reported, and nothing else.
-    more = gauntlet(game, Always("call"), {"call": 9}, logs=tmp_path, seconds=-1)
+    more = gauntlet(game, Always("call"), {"call": 9}, logs=tmp_path, by=Workers(seconds=-1))
     assert more[0].as_dict() | {"deals": 3} == again[0].as_dict()
     assert more[0].deals == 9
 

@@ -24,6 +24,12 @@ starting_stacks = [350, 350]
 actions = ['d dh p1 AsAh', 'd dh p2 ????', 'p2 cbr 50', 'p1 cc', 'd db QsJh2h', 'p1 cc', 'p2 cc',
     'd db 8d', 'p1 cc', 'p2 cc', 'd db 3c', 'p1 cc', 'p2 cc']
 """
+FOLDED = """
+variant = 'NT'
+blinds_or_straddles = [1, 2]
+starting_stacks = [400, 400]
+actions = ['d dh p1 AsAh', 'd dh p2 ????', 'p2 cbr 5', 'p1 f']
+"""
 pytestmark = pytest.mark.skipif(FOUND is None, reason="Chromium is not installed")
 
 
@@ -153,4 +159,12 @@ def test_decisions_at_a_solved_spot_are_graded_and_drilled(page: Page) -> None:
     expect(page.get_by_role("region", name="Grades of hand 1")).to_contain_text("check")
     page.get_by_label("show").select_option("wrong")
     expect(page.locator(".past-hands button").or_(page.get_by_text("No hand of"))).to_be_visible()
+    check(page)
+    page.goto("/hands")
+    page.get_by_label("or the text of one").fill(FOLDED)  # by the agent: no spot has no flop
+    page.get_by_role("button", name="Grade the hands").click()
+    says(page, "of 1 decision in 1 hand were right")
+    page.locator(".past-hands button").click()
+    grades = page.get_by_role("region", name="Grades of hand 1")
+    expect(grades).to_contain_text("by the blueprint's values")
     check(page)

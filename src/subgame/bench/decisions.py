@@ -29,13 +29,15 @@ from numpy.typing import NDArray
 from subgame.errors import SubgameError, unreadable
 from subgame.games import load as load_game
 from subgame.games.actions import kind_of
+from subgame.games.base import CHANCE
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import total_of
 from subgame.games.holdem.sizes import STREETS
 from subgame.play.agent import Agent, Event, Policy, policy_of
+from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.match import mixed_seed
 from subgame.play.named import AgentOptions, named_agents
-from subgame.play.searching import SearchAgent
+from subgame.play.searching import SearchAgent, actions_of
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.workers import own_cores, stopping
 
@@ -60,6 +62,8 @@ FEW = 64
 LEAST = 1e-4
 """Shares of the pot that count as no loss in a file."""
 Floats = NDArray[np.float64]
+Row = dict[str, Any]
+"""A grade, and other plain data."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +124,7 @@ def nearest(actions: Sequence[str], action: str) -> int:
 
 
 # Files ----------------------------------------------------------------------------------------
-def write(path: Path, situations: Sequence[Situation], about: dict[str, Any]) -> None:
+def write(path: Path, situations: Sequence[Situation], about: Row) -> None:
     """Write situations to a file; weights and losses to within 1 %, losses from 1e-4 on."""
     arrays: dict[str, NDArray[Any]] = {}
     heads = []
@@ -139,7 +143,7 @@ def _short(numbers: Floats) -> NDArray[np.float16]:
     return ((bits + 8) & 0xFFF0).astype(np.uint16).view(np.float16)
 
 
-def read(path: Path | None = None) -> tuple[list[Situation], dict[str, Any]]:
+def read(path: Path | None = None) -> tuple[list[Situation], Row]:
     """The situations of a file, by default those of the package; and how they were made."""
     if path is None:
         with as_file(files("subgame") / "data" / DATA) as own:
@@ -156,7 +160,7 @@ def read(path: Path | None = None) -> tuple[list[Situation], dict[str, Any]]:
         raise unreadable(path, "has no situations", wanted) from None
 
 
-def _situation(data: Any, k: int, fields: dict[str, Any]) -> Situation:
+def _situation(data: Any, k: int, fields: Row) -> Situation:
     weight = data[f"weight {k}"].astype(np.float64)
     plain = {name: fields[name] for name in ("name", "kind", "seat", "street", "pot")}
     return Situation(
@@ -172,15 +176,19 @@ def _situation(data: Any, k: int, fields: dict[str, Any]) -> Situation:
 
 
 # Grades ---------------------------------------------------------------------------------------
-def asked(agent: Agent, game: Holdem, situation: Situation) -> Policy:
+def asked(agent: Agent, game: Holdem, situation: Situation, *, follow: bool = False) -> Policy:
     """What an agent does at the end of a line with each hand of the situation.
 
-    It decides at its own decisions on the way, too, as in play.
+    It decides at its own decisions on the way, too, as in play. To `follow` is to take the ranges
+    of the situation instead: on the streets before, a searching agent plays its blueprint.
     """
-    here, seat = ReachedRanges.start(game), situation.seat
+    here, seat, moves = ReachedRanges.start(game), situation.seat, situation.moves
     agent.begin(seat, mixed_seed(1))
-    for player, action in situation.moves:
-        if player == seat:
+    dealt = max((k for k, (player, _) in enumerate(moves) if player == CHANCE), default=0)
+    if follow and dealt and isinstance(agent, HoldemAgent):
+        agent.decided.unsolved[seat, actions_of(moves[:dealt])] = "the blueprint is followed"
+    for k, (player, action) in enumerate(moves):
+        if player == seat and not (follow and k < dealt):
             _policy(agent, here, np.flatnonzero(game.deck.compatible(here.board)))
         agent.observe(Event(player, action))
         here = here.child(action)
@@ -195,9 +203,9 @@ def _policy(agent: Agent, here: ReachedRanges, hands: NDArray[np.int64]) -> Poli
     return policy
 
 
-def graded(agent: Agent, game: Holdem, situation: Situation) -> dict[str, Any]:
+def graded(agent: Agent, game: Holdem, situation: Situation, *, follow: bool = False) -> Row:
     """What an agent loses in a situation, in shares of the pot, and with which hands most."""
-    policy = asked(agent, game, situation)
+    policy = asked(agent, game, situation, follow=follow)
     lost = situation.losses(policy)
     worst = int(np.argmax(lost * situation.weight))
     said = zip(policy.actions, policy.probabilities[worst].round(3).tolist(), strict=True)
@@ -231,7 +239,7 @@ def cause_of(agent: Agent, situation: Situation, game: Holdem) -> str:
     return "few iterations" if iterations < FEW else "solved"
 
 
-def summary(rows: Sequence[dict[str, Any]], what: str) -> dict[str, Any]:
+def summary(rows: Sequence[Row], what: str) -> Row:
     """The mean loss of some situations, and the 99th percentile over their hands."""
     lost = np.concatenate([row["losses"] for row in rows])
     weight = np.concatenate([row["weight"] for row in rows]) / len(rows)
@@ -252,10 +260,12 @@ class Task(NamedTuple):
     agent: str
     options: AgentOptions
     situation: Situation
+    follow: bool = False
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> Row:
         """The grade."""
-        return graded(*_player(self.agent, self.options), self.situation)
+        agent, game = _player(self.agent, self.options)
+        return graded(agent, game, self.situation, follow=self.follow)
 
 
 @lru_cache(maxsize=1)
@@ -274,10 +284,11 @@ def run(
     options: AgentOptions | None = None,
     file: Path | None = None,
     jobs: int = 1,
-) -> dict[str, Any]:
+    follow: bool = False,
+) -> Row:
     """Grade an agent; `only` is a street or a kind of situation.
 
-    With several `jobs` as many processes grade, each on `CORES` cores.
+    With several `jobs` as many processes grade, each on `CORES` cores. `follow` is as in `asked`.
     """
     situations, about = read(file)
     known = {one.street for one in situations} | {one.kind for one in situations}
@@ -285,8 +296,8 @@ def run(
         raise SubgameError(f"There are no situations '{only}', but {', '.join(sorted(known))}.")
     chosen = [one for one in situations if only in (None, one.street, one.kind)]
     chosen = chosen[::QUICK] if quick else chosen
-    options, rows = options or AgentOptions(), list[dict[str, Any]]()
-    tasks = [Task(agent, options, one) for one in chosen]
+    options, rows = options or AgentOptions(), list[Row]()
+    tasks = [Task(agent, options, one, follow) for one in chosen]
     with ExitStack() as stack:
         pool = stack.enter_context(stopping(own_cores(jobs, CORES))) if jobs > 1 else None
         for row in map(Task.row, tasks) if pool is None else pool.map(Task.row, tasks):
@@ -315,7 +326,7 @@ def _order(name: str) -> tuple[int, str]:
     return (STREETS.index(name) if name in STREETS else len(STREETS)), name
 
 
-def table(grades: dict[str, Any]) -> Table:
+def table(grades: Row) -> Table:
     """The grades as a table."""
     from rich import box
     from rich.table import Table

@@ -78,7 +78,7 @@ def gauntlet_command(
     check_writable("--out", out)
     check_least("jobs", jobs, 0)
     rules = load_game(game)
-    from subgame.play.gauntlet import gauntlet
+    from subgame.play.gauntlet import Workers, gauntlet
     from subgame.solve.workers import own_cores, stopping
 
     deals = opponents.deals()
@@ -97,8 +97,7 @@ def gauntlet_command(
             seed=seed,
             options=agent_options.options(),
             progress=progress,
-            executor=pool,
-            seconds=limit,
+            by=Workers(pool, limit),
         )
     asked = f"--against {','.join(deals)} --scale {opponents.scale:g} --jobs {many}"
     report = _report(agent, contests, agent_options, seed, asked)

@@ -8,7 +8,7 @@ was stopped goes on where it was.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
@@ -110,6 +110,21 @@ def check_opponents(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names) or tuple(DEALS)
 
 
+class Workers(NamedTuple):
+    """Who plays the deals of a gauntlet, and for how long.
+
+    With an `executor` deals are played in parallel; the game and the agent must then be names. No
+    deal begins after some `seconds`; those that have begun are played to their end, and a contest
+    says how many it has.
+    """
+
+    executor: Executor | None = None
+    seconds: float | None = None
+
+
+ALONE = Workers()
+
+
 class Seating(NamedTuple):
     """An agent and an opponent; it can be sent to another process if both are named."""
 
@@ -148,29 +163,20 @@ def gauntlet(
     seed: int = 0,
     options: AgentOptions | None = None,
     progress: Progress | None = None,
-    executor: Executor | None = None,
-    seconds: float | None = None,
+    by: Workers = ALONE,
 ) -> list[Contest]:
     """What an agent wins from each opponent in `deals`, which says how many deals are played.
 
     With a folder for `logs` each opponent has a log there, and what it has is not played again.
-    Opponents are played in turn, so that all are done at the same time. With an `executor` deals
-    are played in parallel; the game and the agent must then be names. No deal begins after some
-    `seconds`; those that have begun are played to their end, and a contest says how many it has.
+    Opponents are played in turn, so that all are done at the same time.
     """
     chosen, rules = options or AgentOptions(), load(game) if isinstance(game, str) else game
     hands: dict[str, dict[int, Hand]] = {name: {} for name in deals}
     with ExitStack() as stack:
-        books: dict[str, Log] = {}
-        for name in deals if logs is not None else ():
-            assert logs is not None
-            logs.mkdir(parents=True, exist_ok=True)
-            path = logs / f"{name.replace(':', '-').replace('/', '-')}.jsonl"
-            who = agent if isinstance(agent, str) else agent.name
-            head: dict[str, object] = {"game": str(rules), "agents": [who, name]}
-            head |= {"seed": seed, "duplicate": True}
-            books[name] = stack.enter_context(closing(match_log(path, head)))
-            hands[name] = {hand.number: hand for hand in map(Hand.of, books[name].records)}
+        books = {} if logs is None else _books(rules, agent, deals, logs, seed)
+        for name, book in books.items():
+            stack.enter_context(closing(book))
+            hands[name] = {hand.number: hand for hand in map(Hand.of, book.records)}
         seatings = {name: Seating(game, agent, name, seed, chosen) for name in deals}
         left = [
             (seatings[name], deal)
@@ -180,9 +186,9 @@ def gauntlet(
         began = time.monotonic()
 
         def more() -> bool:
-            return seconds is None or time.monotonic() - began <= seconds
+            return by.seconds is None or time.monotonic() - began <= by.seconds
 
-        for (seating, _), chunk in done_in_turn(_deal, left, executor, more):
+        for (seating, _), chunk in done_in_turn(_deal, left, by.executor, more):
             name = seating.opponent
             hands[name] |= {hand.number: hand for hand in chunk.hands}
             if name in books:
@@ -195,6 +201,22 @@ def gauntlet(
         _contest(rules, agent, name, count, [hands[name][k] for k in sorted(hands[name])])
         for name, count in deals.items()
     ]
+
+
+def _books(
+    game: Game, agent: Agent | str, opponents: Iterable[str], logs: Path, seed: int
+) -> dict[str, Log]:
+    """The log of each opponent in a folder."""
+    logs.mkdir(parents=True, exist_ok=True)
+    who = agent if isinstance(agent, str) else agent.name
+    head: dict[str, object] = {"game": str(game), "seed": seed, "duplicate": True}
+    return {
+        name: match_log(
+            logs / f"{name.replace(':', '-').replace('/', '-')}.jsonl",
+            {**head, "agents": [who, name]},
+        )
+        for name in opponents
+    }
 
 
 def in_turn(deals: dict[str, int]) -> list[tuple[str, int]]:

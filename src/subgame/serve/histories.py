@@ -128,8 +128,10 @@ def agent_game(hand: SeenHand) -> tuple[Holdem, list[Move]]:
             if action[0] == "r":  # what the other player cannot pay counts as a call or an all-in
                 least, most = here.least_raise, here.most_raise
                 total = round(scale * float(action[1:]))
-                known = least is not None and most is not None
-                action = f"r{min(max(total, least), most)}" if known else "c"
+                if least is None or most is None:
+                    action = "c"
+                else:
+                    action = f"r{min(max(total, least), most)}"
             moves.append((act.player, action))
             here = here.child(action)
     return game, moves

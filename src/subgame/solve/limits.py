@@ -104,6 +104,10 @@ class Limits:
         least = now.iteration + 1 + now.iteration // 128
         return max(least, math.ceil(now.iteration * min(most, far)))
 
+    def ahead(self, run: Progressing, first: float, pace: float) -> tuple[float, float]:
+        """The share of the work that is done, and about how many seconds are left."""
+        return self.share(run, first), self.left(run, pace)
+
     def left(self, run: Progressing, pace: float) -> float:
         """About how many seconds a run still takes, by the limit that is closest; nan: not known.
 

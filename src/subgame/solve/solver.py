@@ -495,8 +495,7 @@ def drive(
                 stopped = "stalled"
             if progress is not None:
                 last = run.curve[-1].exploitability if run.curve else float("nan")
-                share, left = stop.share(run, first), stop.left(run, seconds)
-                progress(Step(run.iteration, run.seconds, last, share, left))
+                progress(Step(run.iteration, run.seconds, last, *stop.ahead(run, first, seconds)))
             if checkpoint is not None and (stopped or after - saved > SAVE_EVERY):
                 _save(run, checkpoint, last=bool(stopped))
                 saved = now()

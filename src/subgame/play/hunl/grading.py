@@ -34,7 +34,7 @@ from subgame.refine.reached import Followed, Move
 from subgame.solve.solver import Limits
 
 Floats = NDArray[np.float64]
-ITERATIONS = 200
+ITERATIONS = 100
 """Of each solve."""
 SIZES = f"{FLOP}; {MENUS[1]}", f"{FLOP}; {RIVER_MENUS[-1]}"
 """The bets of the flop and the turn, and those of the river."""

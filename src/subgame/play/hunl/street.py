@@ -327,7 +327,8 @@ class SolvedStreet:
     def _reach(self, p: int, betting: Betting) -> Floats:
         """[h] a player's reach of a betting of the street."""
         root = self.at.reached.betting
-        reach, here = self.at.reach[p][0].copy(), root
+        reach: Floats = self.at.reach[p][0].copy()
+        here = root
         for action in betting.history[len(root.history) :]:
             if here.player == p:
                 rows = self.rows(here)

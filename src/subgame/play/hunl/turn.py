@@ -27,6 +27,7 @@ from subgame.refine.gadgets import Unsafe, technique
 from subgame.refine.live import MINIMUM, PASSED, Book, Clock, Live, Search
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Followed, Move
+from subgame.tree.parts import both
 from subgame.tree.ranges.betting_tree import grow_street
 from subgame.tree.strategy import Strategy
 
@@ -70,6 +71,8 @@ class TurnSolver:
         """The games of the turn's menus and of the river's."""
         self.pace: float | None = None
         """Seconds of an iteration by number of a strategy, in the last solve."""
+        self.preparing = 0.0
+        """Seconds of preparing a solve and of reading it, by number of a strategy."""
         self.roots: dict[tuple[int, tuple[str, ...]], tuple[Live, Book]] = {}
         self.least = 0.0
         """Seconds that the least of solves takes, by the last one."""
@@ -139,7 +142,8 @@ class TurnSolver:
                 return (seat, line), in_other_seat(other[0])
         (share, laid), left, k = how, request.clock.left, 0
         if left is not None and self.pace is not None:
-            fits = [ENOUGH * self.pace * numbers(game, reached.betting) for game in games]
+            cost = ENOUGH * self.pace + self.preparing
+            fits = [cost * numbers(game, reached.betting) for game in games]
             k = max((n for n, needed in enumerate(fits) if needed < share * left), default=0)
         return keys[k], self.solved(replace(reached, game=games[k]), request, share, laid)
 
@@ -154,19 +158,21 @@ class TurnSolver:
             raise StarvedError(0)
         tree = here.subgame.tree
         compiled = clock.spent
-        uniform = Followed(tree, Strategy.uniform(tree).probs)
-        clock.reserve = clock.spent - compiled  # reading the solution takes as long
+        blank = Followed(tree, both(lambda p: np.zeros(tree.stored(p), np.float32)))
+        clock.reserve = compiled - began  # reading the solution takes about as long
         prepared = clock.reserve + clock.spent - began
         none = np.zeros(len(here.reach[1 - seat]))  # Unsafe has no alternative payoffs
         unsafe = replace(search, gadget=ROOT)
         known = None if laid is None else laid.over_last_street(here)
-        first = Live(unsafe, seat, here, known or uniform, off=none, answers=known is not None)
+        first = Live(unsafe, seat, here, known or blank, off=none, answers=known is not None)
         live = replace(first.ready(clock, share), answers=False)
         clock.reserve = 0.0
+        if live.before is blank:  # nothing was to be solved
+            live = replace(live, before=Followed(tree, Strategy.uniform(tree).probs))
         if live.solved is not None:
             iteration = live.solved.seconds / max(live.solved.iterations, 1)
             size, few = (numbers(g, here.betting) for g in (here.game, self.menus[0][0]))
-            self.pace = iteration / size
+            self.pace, self.preparing = iteration / size, prepared / size
             self.least = (prepared + MINIMUM * iteration) * min(few / size, 1)
         inside = search.at is not None and here.within(search.at)
         return replace(live, search=search, inside=inside)

@@ -54,9 +54,10 @@ export function Hands() {
         if (!(await grade(first, { count: CHUNK }))) return;
       }
       if (!solves.value) return;
-      for (let first = 0; first < count; first += 1) {
-        if (told.value.hands[first].lost !== null) continue;
-        done.value = `Solving hand ${whole(first + 1)} of ${whole(count)}`;
+      const left = [...list.hands.keys()].filter((k) => told.value.hands[k].lost === null);
+      left.sort((a, b) => list.hands[a].board.length - list.hands[b].board.length || a - b);
+      for (const [k, first] of left.entries()) {
+        done.value = `Solving hand ${whole(first + 1)}, ${whole(k + 1)} of ${whole(left.length)}: those that ended soonest come first`;
         if (!(await grade(first, { count: 1, agent: true }))) return;
       }
     } catch (failed) {
