@@ -247,7 +247,7 @@ def is_at(figure: Figure, where: str, block: str = "") -> bool:
     elif stem.endswith(".py"):
         values = [*numbers(stem)]
     else:
-        one, how, two = re.fullmatch(rf"(.*?)(?: ({'|'.join(JOINED)}) (/.*))?", place).groups()
+        one, how, two = [*re.split(rf" ({'|'.join(JOINED)}) (?=/)", place, maxsplit=1), "", ""][:3]
         known = by_place(stem) if stem in FILES else {}
         if one not in known or (how and two not in known):
             values = []
@@ -260,7 +260,7 @@ def suggested(figure: Figure, block: str, stems: Iterable[str], last: str = "") 
     """The number that is a figure and is described in the words around it, near the `last` one."""
     if is_at(figure, BESIDE, block):
         return BESIDE
-    words, options = _words(block), [(-50, "nowhere")]
+    words, options = _words(block), [(-50.0, "nowhere")]
     for stem in stems:
         if stem.endswith(".py"):
             options += [(-3, stem)] * is_at(figure, stem)
@@ -279,7 +279,7 @@ def bind(pages: Iterable[str]) -> None:
     """Write `BOUND` again for some pages; what was bound and still holds is kept."""
     kept = bound() if BOUND.exists() else {}
     for page in pages:
-        old, lines = list(kept.get(page, ())), []
+        old, lines = list(kept.get(page, ())), list[str]()
         for figure, block, stems in on_page(page):
             same = [line for line in old if line.partition(" = ")[0] == figure.text]
             held = [line for line in same if is_at(figure, line.partition(" = ")[2], block)]

@@ -33,7 +33,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, Unpack
 
 import subgame as sg
 from subgame.abstraction.blueprint import Blueprint
@@ -105,6 +105,15 @@ class Steps:
             return nlfh(bets=KNOWN), LARGER
         known, larger = (bets.replace("cap 3", "cap 1") for bets in (KNOWN, LARGER))
         return nlfh(bets=known, ranks="JQKA", suits="hs"), larger
+
+
+class Chosen(TypedDict, total=False):
+    """Some of `Steps`."""
+
+    schedule: str
+    blueprint: int
+    subgames: int
+    expensive: int
 
 
 FULL, QUICK = Steps(), Steps(100, 100, 60, 60, quick=True)
@@ -197,7 +206,7 @@ def run(
     tell: Progress,
     keep: Path | None = None,
     rows: str = "",
-    **chosen: Any,
+    **chosen: Unpack[Chosen],
 ) -> Found:
     """On a GPU; quick: a deck of eight cards and one bet on the flop, by PyTorch on the CPU.
 
