@@ -155,11 +155,11 @@ def main() -> None:
     }
     for name in presets():
         one = [sys.executable, __file__, "--out", str(chosen.out), "--only", name]
-        row = subprocess.run(
+        solved = subprocess.run(
             [*one, "--device", chosen.device], stdout=subprocess.PIPE, text=True, check=True
         )
-        told["presets"][name] = json.loads(row.stdout.splitlines()[-1])
-        print(name, row.stdout.strip(), flush=True)
+        told["presets"][name] = json.loads(solved.stdout.splitlines()[-1])
+        print(name, solved.stdout.strip(), flush=True)
         file.write_text(json.dumps(told, indent=1) + "\n")
 
 

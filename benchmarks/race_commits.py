@@ -23,6 +23,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -119,12 +120,12 @@ def agent_hands(hands: str) -> dict[str, Any]:
     from subgame.play.blueprint_agent import BlueprintAgent
 
     try:
-        from subgame.play.hunl.agent import HoldemAgent
+        module = import_module("subgame.play.hunl.agent")
     except ImportError:  # where it was once
-        from subgame.play.holdem_agent import HoldemAgent
+        module = import_module("subgame.play.holdem_agent")
 
     game = load("hunl")
-    agent = HoldemAgent(
+    agent = module.HoldemAgent(
         game,
         BlueprintAgent(game).blueprint,
         bets=AGENT_BETS,
@@ -134,7 +135,7 @@ def agent_hands(hands: str) -> dict[str, Any]:
     )
     decisions = 0
 
-    class Counted(HoldemAgent):
+    class Counted(module.HoldemAgent):  # type: ignore[misc, name-defined]
         def act(self, infoset: str, legal: Any) -> str:
             nonlocal decisions
             decisions += 1

@@ -25,6 +25,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from importlib import import_module
 from io import StringIO
 from pathlib import Path
 from types import FrameType
@@ -175,13 +176,13 @@ def decision() -> dict[str, Any]:
     from subgame.play.blueprint_agent import BlueprintAgent
 
     try:
-        from subgame.play.hunl.agent import HoldemAgent
+        module = import_module("subgame.play.hunl.agent")
     except ImportError:  # where it was once
-        from subgame.play.holdem_agent import HoldemAgent
+        module = import_module("subgame.play.holdem_agent")
     from subgame.play.agent import Event
 
     game = load("hunl")
-    agent = HoldemAgent(
+    agent = module.HoldemAgent(
         game,
         BlueprintAgent(game).blueprint,
         bets="turn: 0.75x / cap 1; river: 0.75x / cap 1",

@@ -111,8 +111,7 @@ def test_deals_by_enumeration(count: int) -> None:
             continue
         for card in set(range(DECK.size)) - cards:
             names = DECK.hand_name(a), DECK.hand_name(b), DECK.name((*game.board, card))
-            likely = float(one[a] * two[b]) * weight(DECK, ranges, cards | {card})
-            expected[names] += likely
+            expected[names] += float(one[a] * two[b]) * weight(DECK, ranges, cards | {card})
     total = sum(expected.values())
     made = deal(game.new_initial_state())
     assert sum(made.values()) == pytest.approx(1)

@@ -19,7 +19,7 @@ from subgame.play.protocols.seen import read_seen
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.serve.histories import agent_game
 
-CARDS = {"ranks": "9TJQKA", "suits": "cd"}
+CARDS: dict[str, Any] = {"ranks": "9TJQKA", "suits": "cd"}
 GAME = holdem.hunl(400, bets="all: 1x a / cap 2", **CARDS)
 MENUS = ("flop: 1x a / cap 2; turn: a / cap 1; river: a / cap 1",) * 2
 # Player 1 bets more than the blueprint knows on every street; player 0 calls, at last all-in.

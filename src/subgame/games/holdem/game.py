@@ -311,7 +311,8 @@ class Holdem(Frozen, Game):
     def _meets(self, hand: int) -> Floats:
         """[hand] the weight of each hand of player 1 beside a hand of player 0."""
         every = np.arange(self.deck.num_hands)
-        return self.pair_weights(self.board, np.array([hand]), every)[0].astype(np.float64)
+        weights: Floats = self.pair_weights(self.board, np.array([hand]), every)[0].astype(float)
+        return weights
 
     @cached_property
     def _cumulative(self) -> dict[int | None, list[float]]:
