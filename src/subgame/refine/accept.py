@@ -94,14 +94,12 @@ class Acceptance:
             return Accepted(solved, 1.0)
         run, us, new = self.run, 1 - self.inputs.opponent, self._plan(solved)
         payoffs = float(np.abs(self.inputs.alternative).max(initial=0.0))
-        mixture = best_mixture(
-            lambda share: (
-                solved if share == 1 else run.behaviour(us, share * new + (1 - share) * self.old)
-            ),
-            self._lost,
-            self.least,
-            run.tree.precision * payoffs,
-        )
+
+        def mixed(share: float) -> Numbers:
+            plan = share * new + (1 - share) * self.old
+            return solved if share == 1 else np.asarray(run.behaviour(us, plan))
+
+        mixture = best_mixture(mixed, self._lost, self.least, run.tree.precision * payoffs)
         return mixture or Accepted(self.before, 0.0)
 
 
