@@ -147,7 +147,8 @@ def test_a_depth_limit_is_solved_as_the_agent_does(p: int) -> None:
     assert apart(player, p, solved(flop.MULTIPLE, p), streets=1) < NEAR
     assert apart(player, p, solved(flop.SINGLE, p), streets=1) > 100 * NEAR
     # The flop after two iterations: later ranges are nearly pure, and many actions exactly equal.
-    player = LimitedAgent(agent().strategy, iterations=2, **options)
+    # All of such a short solve is played here.
+    player = LimitedAgent(agent().strategy, iterations=2, allow_worse=True, **options)
     assert apart(player, p, solved(flop.MULTIPLE, p, 2)) < NEAR
     assert apart(player, p, solved(flop.NESTED, p, 2)) > 100 * NEAR
 
