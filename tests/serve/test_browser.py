@@ -200,7 +200,8 @@ def test_a_spot_is_set_up_solved_walked_locked_saved_and_reloaded(page: Page) ->
     for part in ("board=Qs+Jh+2h+8d", "river_ib=1x", "rake=5", "s0=200", "ip=KQ%2CQJ"):
         address(page, part)
     page.locator("#upload").set_input_files(saved.value.path())
-    expect(page.locator(".badge.done")).to_be_visible()  # the file is read into a job of its own
+    head = page.locator(".result-head .badge.done")
+    expect(head).to_be_visible()  # the file is read into a job of its own
     page.locator("#against").select_option("My turn")
     says(page, "if OOP alone plays as in My turn")
     page.goto(f"{solved}?hand=AA")

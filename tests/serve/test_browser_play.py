@@ -79,7 +79,7 @@ def test_keys_of_holdem_keep_their_meaning_and_all_in_asks_once(page: Page) -> N
     turn.wait_for()
     expect(page.locator(".player.you .card:not(.back)")).to_have_count(2)
     page.keyboard.press("1")  # the least share of the pot that is a raise
-    expect(seen).to_contain_text("You: bet")
+    expect(seen).to_contain_text("You: raise to")
     for street in ("3", "4", "5"):
         expect(page.locator(".middle .card:not(.empty)")).to_have_count(int(street))
         turn.wait_for()
