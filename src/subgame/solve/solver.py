@@ -485,7 +485,8 @@ def drive(
                 stopped = "stalled"
             if progress is not None:
                 last = run.curve[-1].exploitability if run.curve else float("nan")
-                progress(Step(run.iteration, run.seconds, last, *stop.ahead(run, first, seconds)))
+                ahead = (1.0, 0.0) if not fits else stop.ahead(run, first, seconds)
+                progress(Step(run.iteration, run.seconds, last, *ahead))
             if checkpoint is not None and (stopped or after - saved > SAVE_EVERY):
                 _save(run, checkpoint, last=bool(stopped))
                 saved = now()
