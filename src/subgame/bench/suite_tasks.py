@@ -173,8 +173,8 @@ TASKS = (
         iterations=50,
         since=3,
     ),
-    Task("libratus-river", LIBRATUS + "river", "dcfr 50", "root", 200, since=3),
-    Task("libratus-turn", LIBRATUS + "turn", "dcfr 50", "root", 50, since=3),
+    Task("libratus-river", LIBRATUS + "river", "uniform", "root", 200, since=3),
+    Task("libratus-turn", LIBRATUS + "turn", "uniform", "root", 50, since=3),
     Task(
         "gpu-off-tree",
         TABLE_2.format("0.5x 0.75x 1x"),
