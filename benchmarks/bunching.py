@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import platform
-import subprocess
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +22,7 @@ from subgame.engines.blas import one_blas_thread
 from subgame.engines.factory import engine
 from subgame.engines.pairs import PairEngine
 from subgame.games.holdem.spots import endgame
+from subgame.papers.report import commit
 
 FOLDED = "random,22+:0,A2s+:0,K9s+:0,QTs+:0,ATo+:0,KJo+:0"
 RANGES = (
@@ -69,10 +69,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--only", help="measure the cases of this spot alone")
     chosen = parser.parse_args()
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True)
     report: dict[str, Any] = {
         "command": "PYTHONPATH=src python3 benchmarks/bunching.py --out docs/results",
-        "commit": commit.stdout.strip(),
+        "commit": commit(),
         "date": datetime.now(UTC).date().isoformat(),
         "machine": {"platform": platform.platform(), "cores": len(os.sched_getaffinity(0))},
         "load": os.getloadavg()[0],

@@ -25,6 +25,7 @@ import subgame
 from subgame import compile, solve
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.spot_form import SpotForm
+from subgame.papers.report import commit
 from subgame.spots.endgame import memory_needed
 from subgame.tree.ranges.tree import compile_range_tree, range_tree
 
@@ -139,12 +140,11 @@ def main() -> None:
         row = measured(chosen.only) if cpu else on_device(chosen.only, chosen.device)
         print(json.dumps(row))
         return
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True)
     file = chosen.out / ("presets.json" if cpu else "presets-gpu.json")
     asked = "" if cpu else f" --device {chosen.device}"
     told: dict[str, Any] = {
         "command": f"PYTHONPATH=src python3 benchmarks/presets.py --out docs/results{asked}",
-        "commit": commit.stdout.strip(),
+        "commit": commit(),
         "date": datetime.now(UTC).date().isoformat(),
         "machine": machine(chosen.device),
         "load": os.getloadavg()[0],

@@ -13,7 +13,6 @@ import argparse
 import json
 import os
 import platform
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable
@@ -30,6 +29,7 @@ from subgame import compile, exploitability, solve
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.spots import endgame
 from subgame.memory import Allowance
+from subgame.papers.report import commit
 from subgame.refine.ranges.compact_spots import CompactEndgame, open_spot, save_compact
 from subgame.solve.solver import begin, complete
 from subgame.spots.endgame import Endgame
@@ -160,10 +160,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--only", choices=list(spots()), help="measure this spot alone")
     chosen = parser.parse_args()
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True)
     told: dict[str, Any] = {
         "command": "PYTHONPATH=src python3 benchmarks/without_rivers.py --out docs/results",
-        "commit": commit.stdout.strip(),
+        "commit": commit(),
         "date": datetime.now(UTC).date().isoformat(),
         "machine": {"platform": platform.platform(), "cores": len(os.sched_getaffinity(0))},
         "load": os.getloadavg()[0],

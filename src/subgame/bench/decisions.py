@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -231,9 +230,7 @@ def cause_of(agent: Agent, situation: Situation, game: Holdem) -> str:
     here = ReachedRanges.start(game)
     for _, action in situation.moves:
         here = here.child(action)
-    why = agent.explained(here.names(here.player)[int(situation.hands[0])])
-    numbers = [int(n.replace(",", "")) for n in re.findall(r"by ([\d,]+) iterations", why.note)]
-    iterations = why.iterations or (numbers[0] if numbers else 0)
+    iterations = agent.explained(here.names(here.player)[int(situation.hands[0])]).iterations
     if not iterations:
         return "not solved"
     return "few iterations" if iterations < FEW else "solved"

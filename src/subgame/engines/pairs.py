@@ -95,10 +95,10 @@ class PairEngine(EngineBase):
             chance.append(np.zeros(len(above[p])))
             for u, places in zip(boards, hands[p], strict=True):
                 parent = tree.units[u].parent
-                first = 0 if before is None else before.hands[p][parent - tree.units.first[s - 1]]
-                at = int(b.hand_at[2 * u + p])
-                place = b.above[at : at + places.stop - places.start].astype(np.int64)
-                above[p][places] = place + (first.start if isinstance(first, slice) else 0)
+                at, first = int(b.hand_at[2 * u + p]), 0
+                if before is not None:
+                    first = before.hands[p][parent - tree.units.first[s - 1]].start
+                above[p][places] = first + b.above[at : at + places.stop - places.start]
                 chance[p][places] = tree.units[u].weight
         met, won = list[Weights](), list[Weights]()
         for u in boards:
@@ -124,15 +124,8 @@ class PairEngine(EngineBase):
 
     def _matched(self, p: int, numbers: Numbers) -> list[Floats]:
         """[street][action, place] probabilities in proportion to positive numbers, or uniform."""
-        out = list[Floats]()
-        for s, street in enumerate(self.streets):
-            weights = np.maximum(self._read(s, p, numbers), 0)
-            for actions in _decisions(street.betting, p):
-                total = weights[actions].sum(0)
-                share = weights[actions] / np.where(total > 0, total, 1)
-                weights[actions] = np.where(total > 0, share, 1 / (actions.stop - actions.start))
-            out.append(weights)
-        return out
+        sigma = self.tree.normalise(p, np.maximum(np.asarray(numbers), 0))
+        return [self._read(s, p, sigma) for s in range(len(self.streets))]
 
     # Up and down the tree --------------------------------------------------------------------
     def _reach(self, p: int, sigma: list[Floats], reach: Floats) -> list[Floats]:
@@ -261,10 +254,7 @@ class PairEngine(EngineBase):
 
     def current(self, p: int, regrets: Regrets, rates: Floats) -> Numbers:
         """The probabilities that regret matching plays."""
-        out = np.zeros(self.tree.stored(p), np.float32)
-        for s, sigma in enumerate(self._matched(p, regrets.regret)):
-            self._write(s, p, out, sigma * (self.streets[s].chance[p] > 0))
-        return out
+        return self.tree.normalise(p, np.maximum(np.asarray(regrets.regret), 0))
 
     def behaviour(self, p: int, average: Numbers) -> Numbers:
         """The probabilities of an average; uniform where it is zero."""

@@ -25,7 +25,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 from subgame.errors import ArgumentError
 from subgame.games import load
@@ -45,6 +45,7 @@ from subgame.solve.workers import done_in_turn, own_cores, stopping
 from subgame.tree.log import Kind, Log
 
 ITERATIONS, QUICK_ITERATIONS = 100, 20
+"""Of each solve. Decisions have no limit of time, so that a seed gives the same figures again."""
 KEY = ("contest", "number")
 DEALS = Kind(
     "series of deals",
@@ -54,7 +55,6 @@ DEALS = Kind(
     KEY,
     "The series goes on; deals that the file lacks are played again with it.",
 )
-"""Of each solve. Decisions have no limit of time, so that a seed gives the same figures again."""
 PROCESS = 2**30
 """Bytes that a process takes, about."""
 
@@ -148,32 +148,27 @@ def _match(agents: tuple[str, str], iterations: int, seed: int) -> RangeMatch:
     return RangeMatch(game, [agent(one), against], values, seed=seed)
 
 
-def table1(
-    quick: bool,
-    seed: int,
-    tell: Progress,
-    budget: float | None = None,
-    keep: Path | None = None,
-    processes: int = 1,
-) -> Found:
+class Effort(TypedDict, total=False):
+    """How much is played at once, and where deals are kept."""
+
+    budget: float | None
+    """Core seconds after which no deal begins."""
+    keep: Path | None
+    processes: int
+
+
+def table1(quick: bool, seed: int, tell: Progress, **effort: Unpack[Effort]) -> Found:
     """Full: all contests; quick: a few deals of the first, with few iterations."""
     contests = [TABLE1[0]._replace(deals=8)] if quick else TABLE1
     how = Settings("table1", QUICK_ITERATIONS if quick else ITERATIONS, seed)
-    return _found(contests, how, tell, budget, keep, processes)
+    return _found(contests, how, tell, **effort)
 
 
-def lbr(
-    quick: bool,
-    seed: int,
-    tell: Progress,
-    budget: float | None = None,
-    keep: Path | None = None,
-    processes: int = 1,
-) -> Found:
+def lbr(quick: bool, seed: int, tell: Progress, **effort: Unpack[Effort]) -> Found:
     """Full: both versions of LBR against the agent and its blueprint; quick: one, a few deals."""
     contests = [LBR[2]._replace(deals=4)] if quick else LBR
     how = Settings("lbr", QUICK_ITERATIONS if quick else ITERATIONS, seed)
-    return _found(contests, how, tell, budget, keep, processes)
+    return _found(contests, how, tell, **effort)
 
 
 class Settings(NamedTuple):
@@ -193,9 +188,9 @@ def _found(
     contests: Sequence[Contest],
     how: Settings,
     tell: Progress,
-    budget: float | None,
-    keep: Path | None,
-    processes: int,
+    budget: float | None = None,
+    keep: Path | None = None,
+    processes: int = 1,
 ) -> Found:
     """Play the deals that are left, contests in turn, and report what there is."""
     if processes < 1:

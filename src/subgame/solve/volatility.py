@@ -23,7 +23,7 @@ from subgame.engines.contract import Response
 from subgame.engines.factory import engine
 from subgame.solve.limits import check_count
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.sequence.tree import Treeplex, sequence_tree
+from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
@@ -62,7 +62,7 @@ class _Infosets:
     def __init__(self, where: slice, actions: int) -> None:
         self.where, self.shape = where, (actions, (where.stop - where.start) // actions)
         self.regret, self.average = np.zeros(self.shape), np.zeros(self.shape)
-        self.sigma = np.full(self.shape, 1 / actions)
+        self.weights = np.zeros(self.shape)  # the strategy is in proportion to them
         self.lately = np.zeros(self.shape[1])  # [i] the moving average of the largest regret
 
     def observe(self, t: int, regret: Floats, reach: Floats, how: Volatility) -> None:
@@ -84,7 +84,7 @@ class _Infosets:
         self.regret = np.maximum(how.floor, discounted() + gain)
         calm = np.maximum(0.0, 1 - how.sensitivity * volatility)
         ahead = discounted() + how.optimism / (1 + t / how.fading) * calm * gain
-        self.sigma = normalised(np.maximum(0.0, ahead) ** how.power)
+        self.weights = np.maximum(0.0, ahead) ** how.power
 
     def _weight(self, t: int, size: Floats, how: Volatility) -> Floats:
         """[i] the weight of iteration `t` in the average."""
@@ -94,32 +94,20 @@ class _Infosets:
         return (t + 1) ** np.minimum(how.most_gamma, gamma) * stable
 
 
-def normalised(weights: Floats) -> Floats:
-    """[a, i] probabilities in proportion to weights; uniform where all are zero.
-
-    >>> normalised(np.array([[1.0, 0.0], [3.0, 0.0]])).tolist()
-    [[0.25, 0.5], [0.75, 0.5]]
-    """
-    total = weights.sum(0)
-    out = np.full(weights.shape, 1 / len(weights))
-    np.divide(weights, total, out=out, where=total > 0)
-    return out
-
-
 class _Player:
     """One player of a solve."""
 
-    def __init__(self, player: Treeplex) -> None:
-        self.slots, self.size = len(player.slots), player.num_sequences
+    def __init__(self, tree: SequenceTree, p: int) -> None:
+        self.tree, self.p, player = tree, p, tree.players[p]
         self.owner = player.infoset_of
         self.blocks = [_Infosets(where, actions) for where, actions in player.blocks()]
 
     def sigma(self, *, average: bool = False) -> Floats:
         """[q] the strategy of the coming iteration, or the average strategy."""
-        out = np.ones(self.size)
+        out = np.zeros(len(self.owner))
         for block in self.blocks:
-            out[block.where] = (normalised(block.average) if average else block.sigma).ravel()
-        return out
+            out[block.where] = (block.average if average else block.weights).ravel()
+        return self.tree.normalise(self.p, out)
 
     def observe(self, t: int, response: Response, plan: Floats, how: Volatility) -> None:
         """Learn from what the strategy, whose realisation plan [q] is given, gets."""
@@ -141,7 +129,7 @@ def solve_volatility(tree: PublicTree, iterations: int, how: Volatility | None =
     """
     check_count("iterations", iterations)
     whole, how = sequence_tree(tree), how or Volatility()
-    run, players = engine(whole), [_Player(player) for player in whole.players]
+    run, players = engine(whole), [_Player(whole, p) for p in (0, 1)]
     for t in range(iterations):
         for p in (0, 1):
             mine = players[p].sigma()

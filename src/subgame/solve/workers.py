@@ -40,7 +40,7 @@ def done_in_turn(
     do: Callable[[Task], Result],
     tasks: Iterable[Task],
     executor: Executor | None,
-    more: Callable[[], bool],
+    more: Callable[[], bool] = lambda: True,
 ) -> Iterator[tuple[Task, Result]]:
     """Tasks and their results as they are done, by an executor or in this process.
 

@@ -15,10 +15,9 @@ any executor of `concurrent.futures`.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +25,7 @@ from typing import Any, NamedTuple
 from subgame.games.holdem.game import Holdem
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run, begin, drive
-from subgame.solve.workers import result_in
+from subgame.solve.workers import done_in_turn
 from subgame.spots.endgame import Endgame, memory_needed
 from subgame.spots.flops import Flop, texture
 from subgame.spots.runouts import decision_row
@@ -136,16 +135,7 @@ def _solved(tasks: Iterable[Task], executor: Executor | None) -> Iterable[dict[s
     if executor is None:
         yield from _in_turn(iter(tasks))
         return
-    waiting: set[Future[dict[str, Any]]] = set()
-    most = 2 * (getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
-    for task in tasks:
-        waiting.add(executor.submit(flop_row, task))
-        if len(waiting) >= most:
-            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            yield from (result_in(job) for job in done)
-    while waiting:
-        done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-        yield from (result_in(job) for job in done)
+    yield from (row for _, row in done_in_turn(flop_row, tasks, executor))
 
 
 def _in_turn(tasks: Iterator[Task]) -> Iterable[dict[str, object]]:

@@ -107,8 +107,10 @@ def compile_all(jobs: list[Job]) -> None:
             break
     if not left:
         return
+    from subgame.memory import cores  # the processes import Triton only
+
     left.reverse()
-    workers = min(len(left), WORKERS, os.cpu_count() or 1)
+    workers = min(len(left), WORKERS, cores())
     with ThreadPoolExecutor(workers) as pool:
         for _ in range(workers):
             pool.submit(_have_compiled, left)

@@ -76,7 +76,7 @@ class Bunching:
 
     @cached_property
     def _choose(self) -> Ints:
-        """[n, m] how many sets of m cards n cards have; float64 would be exact as well."""
+        """[n, m] how many sets of m cards n cards have."""
         rows = [[math.comb(n, m) for m in range(15)] for n in range(self.deck.size + 1)]
         return np.array(rows, np.int64)
 
@@ -149,7 +149,7 @@ class Bunching:
             alike = graphs[i] * graphs[j]  # the hand is the same
             sharing = (by_card[i] * by_card[j]).sum(1) - _left(alike, sets)
             total += (by_card[i] @ graphs[k] * by_card[j]).sum(1) - sharing * left[k]
-            # In N_i, whose hand is also that of j, and in N_j.
+            # Triples in which players i and j have the same hand are in N_i and in N_j.
             total -= 2 * (by_card[k] * _by_card(alike, sets)).sum(1)
         return total
 

@@ -165,7 +165,8 @@ class HoldemAgent(SearchAgent):
         reached = state.reached
         ranges = shares(reached, self.seat), shares(reached, 1 - self.seat)
         note = f"The blueprint was followed, a solve was not used: {why}." if why else _note(state)
-        return Explanation(infoset, played, {}, ranges, None, 0, self.took, note=note)
+        count = 0 if why or state.plan is None else state.plan.iterations
+        return Explanation(infoset, played, {}, ranges, None, count, self.took, note=note)
 
 
 def _planner(game: Holdem, blueprint: RangeBlueprint, depth: DepthLimit) -> StreetPlanner | None:
