@@ -15,6 +15,7 @@ The order of updates and the default numbers are those of the authors' published
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -58,11 +59,10 @@ class _Player:
             wants = f"must be from 0 to one over the number of actions, not {how.gamma:g}."
             raise ArgumentError("gamma", wants)
         self.actions = counts[self.owner]
+        infosets = pairwise(player.plex.block_infoset.tolist())
         self.blocks = [
-            (where, slice(int(lo), int(hi)))
-            for (where, _), lo, hi in zip(
-                player.blocks(), player.plex.block_infoset, player.plex.block_infoset[1:]
-            )
+            (where, slice(lo, hi))
+            for (where, _), (lo, hi) in zip(player.blocks(), infosets, strict=True)
         ]
         self.regret = np.zeros(player.num_sequences)
         self._match()
