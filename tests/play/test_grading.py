@@ -72,6 +72,13 @@ def called(reached: ReachedRanges, hand: int) -> float:
     return won / met
 
 
+def test_hands_may_be_dealt_by_chance(grader: Watched) -> None:
+    dealt = [(-1, hand) for _, hand in MOVES[:2]]
+    one, two = (grader.grade(GAME, [*first, *MOVES[2:4]], 0) for first in (MOVES[:2], dealt))
+    assert [row.values.tolist() for row in one] == [row.values.tolist() for row in two]
+    assert len(one) == 1
+
+
 def test_every_street_is_graded_and_folding_is_worth_nothing(grader: Watched) -> None:
     for seat in (0, 1):
         rows = grader.grade(GAME, MOVES, seat)

@@ -84,13 +84,13 @@ def test_hands_of_whole_holdem_are_graded_while_the_next_is_played(
     go_on = threading.Event()
     asked: list[int] = []
 
-    def slow(game: Any, moves: Any, seat: int) -> list[Any]:
+    def slow(game: Any, moves: Any, seat: int) -> tuple[list[Any], str]:
         asked.append(seat)
         assert go_on.wait(600)
         row = {"street": "preflop", "lost": 50.0 * seat, "pot": 150.0, "right": not seat}
-        return [row | {"action": moves[2][1]}]
+        return [row | {"action": moves[2][1]}], ""
 
-    monkeypatch.setattr(tables, "graded_moves", slow)
+    monkeypatch.setattr(tables, "graded_or_why", slow)
     with serving(tmp_path, workers=0) as client:
         view = client.post("/api/tables", json={"game": "hunl", "opponent": "call"}).json()
         home = f"/api/tables/{view['id']}"

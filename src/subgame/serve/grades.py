@@ -168,4 +168,5 @@ def past(hand: Row) -> dict[str, object]:
         "lost": math.fsum(known) if known else None,
         "grades": rows,
         "waits": "grades" not in hand,
+        "why": hand.get("why", ""),
     }

@@ -12,6 +12,7 @@ from functools import lru_cache
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from subgame.errors import SubgameError
 from subgame.serve.grades import Grade, solved_grade
 
 if TYPE_CHECKING:
@@ -50,6 +51,17 @@ def graded_moves(game: Holdem, moves: Sequence[Move], seat: int) -> list[Grade]:
             while len(_known) > KEPT:
                 _known.popitem(last=False)
         return _known[key]
+
+
+def graded_or_why(game: Holdem, moves: Sequence[Move], seat: int) -> tuple[list[Grade], str]:
+    """The same, or why there are no grades."""
+    try:
+        rows = graded_moves(game, moves, seat)
+    except SubgameError as error:
+        return [], error.sentence
+    except MemoryError:
+        return [], "There was not enough memory to solve it."
+    return rows, "" if rows else "There was nothing to decide."
 
 
 class Background:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 from subgame.errors import SubgameError
 from subgame.play.agent import Agent, Event, Watcher
 from subgame.serve.grades import grades, past, result
-from subgame.serve.grading import Background, graded_moves
+from subgame.serve.grading import Background, graded_or_why
 from subgame.serve.opponents import ITERATIONS, SEARCHING, SPOT, THINKS, fitting, searching, title
 from subgame.serve.store import Row, Store
 from subgame.serve.table_views import chips_and_cards, line_of_play, named_actions
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from subgame.games.holdem.rules import Betting
     from subgame.play.aivat import Aivat, ValueFunction
     from subgame.refine.reached import Move
-    from subgame.serve.grades import Grade
     from subgame.serve.solutions import Opened
     from subgame.tree.strategy import Strategy
 
@@ -190,13 +189,11 @@ class Live:
         """Grade a hand in the background, unless it was."""
 
         def work() -> None:
-            rows: list[Grade] = []
             if self.left:
                 return
-            with suppress(SubgameError, MemoryError):
-                rows = graded_moves(cast("Holdem", self.game), _moves(record), _own_seat(record))
+            rows, why = graded_or_why(cast("Holdem", self.game), _moves(record), _own_seat(record))
             with self.lock:
-                record["grades"] = rows
+                record["grades"], record["why"] = rows, why
                 if not self.left:
                     self.tables.store.put("tables", self.row)
 

@@ -106,7 +106,7 @@ class HandGrader:
         return abs(float(most) - float(own)) <= NEAR * float(own)
 
     def grade(self, game: Holdem, moves: Sequence[Move], seat: int) -> list[GradedDecision]:
-        """The decisions of the player in a seat; `moves` begin with both hands.
+        """The decisions of the player in a seat; `moves` begin with both hands, whoever dealt them.
 
         An unknown hand of the other player may be empty.
         """
@@ -121,7 +121,7 @@ class HandGrader:
                     place = _Place(dealt)
                     continue
                 place = _holding(place, seat, hand)
-                if moves[k - 1][0] == CHANCE:
+                if moves[k - 1][0] == CHANCE and place.reached.betting.street > 0:
                     place = self._solved(place, _street(moves[k:]), seat)
                 if player != place.reached.player:
                     raise SubgameError(f"It is not the turn of player {player}.")

@@ -631,7 +631,7 @@ function Past({ hands, grading, job }) {
       rows=${rows}
       about=${(hand) => html`${["OOP", "IP"][hand.seat]}${" "}<span class="num">${hand.won > 0 ? "+" : ""}${number(hand.won, 0)}</span>`}
       lost=${(hand) => number(hand.lost, 2)}
-      grades=${(hand) => (hand.grades.length ? html`<${Grades} rows=${hand.grades} job=${job} label=${`Grades of hand ${hand.number}`} />` : null)}
+      grades=${(hand) => (hand.grades.length ? html`<${Grades} rows=${hand.grades} job=${job} label=${`Grades of hand ${hand.number}`} />` : html`<p class="hint">${hand.waits ? "It waits for its grades." : hand.why}</p>`)}
     />
     ${rows.length ? null : html`<p class="soft">No hand of that kind.</p>`}
   </section>`;
