@@ -253,7 +253,7 @@ export function Table({ id }) {
                     job=${now.game.slice(4)}
                     label="Grades of this hand"
                   />`
-                : html`<${Wait}>They are graded; play on meanwhile<//>`
+                : html`<${Wait}>Being graded; play on meanwhile<//>`
             }
           </section>`
         : null
