@@ -167,4 +167,6 @@ def past(hand: Row) -> dict[str, object]:
         "won": hand["won"],
         "lost": math.fsum(known) if known else None,
         "grades": rows,
+        "waits": "grades" not in hand,
+        "why": hand.get("why", ""),
     }

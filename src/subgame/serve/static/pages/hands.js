@@ -1,22 +1,11 @@
 // Hands that were played elsewhere or here, in PHH: each decision graded by a spot that was solved,
 // or by the agent, which solves what no spot covers.
-import { html, api, route, number, percent, whole, Field, Problem, Wait } from "../lib/core.js";
-import { useEffect } from "preact/hooks";
+import { html, api, number, percent, whole, Field, Problem, Wait } from "../lib/core.js";
 import { useSignal } from "@preact/signals";
 import { Cards } from "../lib/cards.js";
-import { Grades, HandList, wrong } from "./play.js";
+import { Grades, HandList, SHOWN } from "./play.js";
 
 const CHUNK = 10;
-const SHOWN = {
-  all: ["all", () => true],
-  graded: ["graded", (hand) => hand.lost !== null],
-  wrong: ["with mistakes", (hand) => wrong(hand)],
-  preflop: ["mistakes before the flop", (hand) => wrong(hand, "preflop")],
-  flop: ["mistakes on the flop", (hand) => wrong(hand, "flop")],
-  turn: ["mistakes on the turn", (hand) => wrong(hand, "turn")],
-  river: ["mistakes on the river", (hand) => wrong(hand, "river")],
-};
-
 const counted = (n, what) => `${whole(n)} ${what}${n === 1 ? "" : "s"}`;
 
 export function Hands() {
@@ -26,7 +15,6 @@ export function Hands() {
     busy = useSignal(false),
     done = useSignal(""),
     solves = useSignal(true);
-  const table = route.value.query.get("table");
 
   // Reads the hands, then grades them: all by solved spots, a few at a time, then one by one what is
   // left by the agent. A newer call ends an older one.
@@ -66,18 +54,6 @@ export function Hands() {
       if (busy.value === mine) busy.value = false;
     }
   };
-  useEffect(() => {
-    if (!table) return;
-    fetch(`/api/tables/${encodeURIComponent(table)}/hands.phhs`)
-      .then((answer) => (answer.ok ? answer.text() : Promise.reject(answer)))
-      .then((found) => {
-        text.value = found;
-        return read();
-      })
-      .catch(() => {
-        error.value = new Error("The hands of that table cannot be read.");
-      });
-  }, [table]);
   const choose = async (event) => {
     const [file] = event.target.files;
     if (!file) return;

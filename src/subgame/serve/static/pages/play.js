@@ -14,7 +14,7 @@ import {
   Problem,
   Wait,
 } from "../lib/core.js";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { Card, Cards, cards } from "../lib/cards.js";
 import { RangeGrid } from "../lib/range_grid.js";
@@ -125,24 +125,30 @@ export function Table({ id }) {
   const view = useSignal(null),
     error = useSignal(null),
     busy = useSignal(false);
-  const take = (promise) =>
-    promise.then(
+  const newest = useRef(0); // an answer that was asked for before a newer one is not shown
+  const take = (promise) => {
+    const mine = (newest.current += 1);
+    return promise.then(
       (found) => {
+        if (mine !== newest.current) return;
         view.value = found;
         error.value = null;
       },
       (failed) => {
-        error.value = failed;
+        if (mine === newest.current) error.value = failed;
       },
     );
+  };
   useEffect(() => {
     take(api(`/tables/${id}`));
   }, [id]);
   useEffect(() => {
-    // an opponent that thinks is asked again
-    if ((view.value?.state !== "thinking" && !view.value?.counting) || view.value.error)
-      return undefined;
-    const timer = setTimeout(() => take(api(`/tables/${id}`)), 400);
+    // an opponent that thinks is asked again, and so are grades that are still missing
+    if (!view.value || view.value.error) return undefined;
+    const { state, counting, grading } = view.value;
+    if (state !== "thinking" && !counting && !grading) return undefined;
+    const wait = state === "thinking" || counting ? 400 : 1500;
+    const timer = setTimeout(() => busy.value || take(api(`/tables/${id}`)), wait);
     return () => clearTimeout(timer);
   }, [view.value]);
   const now = view.value;
@@ -237,19 +243,23 @@ export function Table({ id }) {
       }
     </div>
     ${
-      now.state === "over" && now.last.grades?.length
+      now.state === "over" && (now.last.grades?.length || (now.grading && !now.last.grades))
         ? html`<section class="box">
             <h2>Your decisions</h2>
-            <${Grades}
-              rows=${now.last.grades}
-              job=${now.game.slice(4)}
-              label="Grades of this hand"
-            />
+            ${
+              now.last.grades
+                ? html`<${Grades}
+                    rows=${now.last.grades}
+                    job=${now.game.slice(4)}
+                    label="Grades of this hand"
+                  />`
+                : html`<${Wait}>Being graded; play on meanwhile<//>`
+            }
           </section>`
         : null
     }
     ${now.state === "over" ? html`<${Reveal} now=${now} />` : null}
-    ${now.past.some((hand) => hand.grades.length) ? html`<${Past} hands=${now.past} job=${now.game.slice(4)} />` : null}
+    ${now.grading || now.past.some((hand) => hand.grades.length) ? html`<${Past} hands=${now.past} grading=${now.grading} job=${now.game.slice(4)} />` : null}
   </section>`;
 }
 
@@ -509,7 +519,7 @@ function Reveal({ now }) {
         : null
     }
     ${now.holdem ? null : html`<p class="hint">The whole hand: ${now.last.moves.map(([player, action]) => `${player < 0 ? "dealt" : now.last.seats[player] === 0 ? "you" : now.opponent_name} ${action}`).join(", ")}</p>`}
-    ${now.holdem && !now.game.startsWith("job:") ? html`<p><a class="button" href="/api/tables/${now.id}/hands.phhs" download>Save all hands as PHH</a> <a class="button" href="/hands?table=${now.id}">Grade these hands</a></p>` : null}
+    ${now.holdem && !now.game.startsWith("job:") ? html`<p><a class="button" href="/api/tables/${now.id}/hands.phhs" download>Save all hands as PHH</a></p>` : null}
   </section>`;
 }
 
@@ -558,6 +568,17 @@ export const wrong = (hand, street = null) =>
     (row) => row.lost !== null && !row.right && (street === null || row.street === street),
   );
 
+// Which hands of a list are shown.
+export const SHOWN = {
+  all: ["all", () => true],
+  graded: ["graded", (hand) => hand.lost !== null],
+  wrong: ["with mistakes", (hand) => wrong(hand)],
+  preflop: ["mistakes before the flop", (hand) => wrong(hand, "preflop")],
+  flop: ["mistakes on the flop", (hand) => wrong(hand, "flop")],
+  turn: ["mistakes on the turn", (hand) => wrong(hand, "turn")],
+  river: ["mistakes on the river", (hand) => wrong(hand, "river")],
+};
+
 // A list of hands with what each lost; one of them is shown with its grades.
 export function HandList({ rows, about, lost, grades }) {
   const chosen = useSignal(null);
@@ -575,7 +596,7 @@ export function HandList({ rows, about, lost, grades }) {
           >
             ${whole(hand.number)} <${Cards} text=${hand.held} small />${" "}${about(hand)}${" "}
             <span class="num ${hand.lost === null ? "soft" : wrong(hand) ? "bad" : "good"}"
-              >${hand.lost === null ? "not graded" : `lost ${lost(hand)}`}</span
+              >${hand.lost !== null ? `lost ${lost(hand)}` : hand.waits ? "waits for its grades" : "not graded"}</span
             >
           </button>
           ${chosen.value === hand.number ? grades(hand) : null}
@@ -584,10 +605,10 @@ export function HandList({ rows, about, lost, grades }) {
   </ul>`;
 }
 
-// The hands that were played, all or those with mistakes; one of them is shown with its grades.
-function Past({ hands, job }) {
+// The hands that were played, all or some; one of them is shown with its grades.
+function Past({ hands, grading, job }) {
   const shown = useSignal("all");
-  const rows = hands.filter((hand) => shown.value === "all" || wrong(hand)).reverse();
+  const rows = hands.filter(SHOWN[shown.value][1]).reverse();
   return html`<section class="box past">
     <div class="range-head">
       <h2>Hands played</h2>
@@ -601,18 +622,18 @@ function Past({ hands, job }) {
             shown.value = e.target.value;
           }}
         >
-          <option value="all">all</option>
-          <option value="wrong">with mistakes</option>
+          ${Object.entries(SHOWN).map(([key, [name]]) => html`<option key=${key} value=${key}>${name}</option>`)}
         </select></label
       >
     </div>
+    ${grading ? html`<${Wait}>The agent grades your decisions: ${whole(grading)} ${grading === 1 ? "hand" : "hands"} left<//>` : null}
     <${HandList}
       rows=${rows}
       about=${(hand) => html`${["OOP", "IP"][hand.seat]}${" "}<span class="num">${hand.won > 0 ? "+" : ""}${number(hand.won, 0)}</span>`}
       lost=${(hand) => number(hand.lost, 2)}
-      grades=${(hand) => html`<${Grades} rows=${hand.grades} job=${job} label=${`Grades of hand ${hand.number}`} />`}
+      grades=${(hand) => (hand.grades.length ? html`<${Grades} rows=${hand.grades} job=${job} label=${`Grades of hand ${hand.number}`} />` : html`<p class="hint">${hand.waits ? "It waits for its grades." : hand.why}</p>`)}
     />
-    ${rows.length ? null : html`<p class="soft">No hand with a mistake.</p>`}
+    ${rows.length ? null : html`<p class="soft">No hand of that kind.</p>`}
   </section>`;
 }
 
