@@ -365,10 +365,7 @@ def run(
         for name in sorted({str(row[key]) for row in rows}, key=_order):
             some = [row for row in rows if row[key] == name]
             groups.append(summary(some, name))
-    kept = [
-        {name: value for name, value in row.items() if name not in ARRAYS}
-        for row in rows
-    ]
+    kept = [{name: value for name, value in row.items() if name not in ARRAYS} for row in rows]
     return {
         "agent": agent,
         "seconds": options.seconds,
