@@ -7,9 +7,10 @@ from one of them. Times are CPU times of the process, and minima over the rounds
 counts iterations only: exploitability is measured after every fifth one, outside of the clock.
 Works are the hold'em spots of `subgame bench holdem` by name; ``NAME:N`` runs N iterations without
 targets. It gives the CPU time of all of them and that of the fastest, because later iterations may
-be slower, and the exploitability after them. ``game:NAME`` is a small game of `subgame bench`: compiling, iterations of CFR+,
-exploitability. ``agent:N`` is N hands of the agent of whole hold'em against a caller, each solve
-with the same sizes and the same number of iterations, and no clock: CPU time by decision.
+be slower, and the exploitability after them. ``game:NAME`` is a small game of `subgame bench`:
+compiling, iterations of CFR+, exploitability. ``agent:N`` is N hands of the agent of whole hold'em
+against a caller, each solve with the same sizes and the same number of iterations, and no clock:
+CPU time by decision.
 """
 
 from __future__ import annotations
