@@ -6,8 +6,10 @@ Of the solution the data file keeps, for each hand that may be held, how likely 
 each action loses beside the best one, in shares of the pot. The agent is asked what it does with
 every hand; its loss is the mean over the hands of the situation.
 
-The agent follows ranges by itself, so a part of what it loses comes from other ranges. A bet that
-the solution does not have is graded as the nearest one that it has.
+The agent follows ranges by itself, so a part of what it loses comes from other ranges. With
+`causes` it is graded a second time with the ranges of the situation: what it loses then is lost by
+the search itself, and the rest by its ranges. A bet that the solution does not have is graded as
+the nearest one that it has.
 """
 
 from __future__ import annotations
@@ -58,6 +60,12 @@ MISTAKES = ("fold", "call", "raise", "size")
 """Folding, checking or calling, betting or raising at all, and the size of it."""
 FEW = 64
 """Iterations below which a solve counts as short."""
+CAUSES = ("ranges", "own bet", "not solved", "few iterations", "size", "other")
+"""Why something is lost: the agent came with other ranges; it never makes a bet that it has made
+here; it had no solve or a short one; the size of a bet; and what is left (values at depth limits,
+buckets, sizes of later bets)."""
+ARRAYS = ("losses", "followed_losses", "weight")
+"""Fields of a grade by hand, which are not written."""
 LEAST = 1e-4
 """Shares of the pot that count as no loss in a file."""
 Floats = NDArray[np.float64]
@@ -175,23 +183,35 @@ def _situation(data: Any, k: int, fields: Row) -> Situation:
 
 
 # Grades ---------------------------------------------------------------------------------------
-def asked(agent: Agent, game: Holdem, situation: Situation, *, follow: bool = False) -> Policy:
-    """What an agent does at the end of a line with each hand of the situation.
+class Answer(NamedTuple):
+    """What an agent does with each hand of a situation."""
+
+    policy: Policy
+    makes_line: bool
+    """Whether it has the bets that it has made on the street of the situation."""
+
+
+def asked(agent: Agent, game: Holdem, situation: Situation, *, follow: bool = False) -> Answer:
+    """What an agent does at the end of a line.
 
     It decides at its own decisions on the way, too, as in play. To `follow` is to take the ranges
     of the situation instead: on the streets before, a searching agent plays its blueprint.
     """
     here, seat, moves = ReachedRanges.start(game), situation.seat, situation.moves
+    makes_line = True
+    if isinstance(agent, HoldemAgent):
+        agent.forget()
     agent.begin(seat, mixed_seed(1))
     dealt = max((k for k, (player, _) in enumerate(moves) if player == CHANCE), default=0)
     if follow and dealt and isinstance(agent, HoldemAgent):
         agent.decided.unsolved[seat, actions_of(moves[:dealt])] = "the blueprint is followed"
     for k, (player, action) in enumerate(moves):
         if player == seat and not (follow and k < dealt):
-            _policy(agent, here, np.flatnonzero(game.deck.compatible(here.board)))
+            policy = _policy(agent, here, np.flatnonzero(game.deck.compatible(here.board)))
+            makes_line &= k < dealt or action in policy.actions
         agent.observe(Event(player, action))
         here = here.child(action)
-    return _policy(agent, here, situation.hands)
+    return Answer(_policy(agent, here, situation.hands), makes_line)
 
 
 def _policy(agent: Agent, here: ReachedRanges, hands: NDArray[np.int64]) -> Policy:
@@ -204,7 +224,7 @@ def _policy(agent: Agent, here: ReachedRanges, hands: NDArray[np.int64]) -> Poli
 
 def graded(agent: Agent, game: Holdem, situation: Situation, *, follow: bool = False) -> Row:
     """What an agent loses in a situation, in shares of the pot, and with which hands most."""
-    policy = asked(agent, game, situation, follow=follow)
+    policy, makes_line = asked(agent, game, situation, follow=follow)
     lost = situation.losses(policy)
     worst = int(np.argmax(lost * situation.weight))
     said = zip(policy.actions, policy.probabilities[worst].round(3).tolist(), strict=True)
@@ -212,7 +232,7 @@ def graded(agent: Agent, game: Holdem, situation: Situation, *, follow: bool = F
         "name": situation.name,
         "kind": situation.kind,
         "street": situation.street,
-        "cause": cause_of(agent, situation, game),
+        "cause": cause_of(agent, situation, game) if makes_line else "own bet",
         "lost": float(situation.weight @ lost),
         "mistakes": situation.mistakes(policy),
         "worst_hand": game.deck.hand_name(int(situation.hands[worst])),
@@ -236,19 +256,52 @@ def cause_of(agent: Agent, situation: Situation, game: Holdem) -> str:
     return "few iterations" if iterations < FEW else "solved"
 
 
+def causes_of(own: Row, followed: Row) -> dict[str, float]:
+    """A loss by cause, from the grades with the agent's ranges and with the situation's.
+
+    The parts add up to what is lost with the agent's ranges.
+    """
+    causes = dict.fromkeys(CAUSES, 0.0)
+    causes["ranges"] = own["lost"] - followed["lost"]
+    causes["size"] = followed["mistakes"]["size"]
+    cause = followed["cause"] if followed["cause"] in CAUSES else "other"
+    causes[cause] += followed["lost"] - causes["size"]
+    return causes
+
+
 def summary(rows: Sequence[Row], what: str) -> Row:
     """The mean loss of some situations, and the 99th percentile over their hands."""
     lost = np.concatenate([row["losses"] for row in rows])
     weight = np.concatenate([row["weight"] for row in rows]) / len(rows)
-    order = np.argsort(lost)
-    upto = np.searchsorted(np.cumsum(weight[order]), 0.99)
     return {
         "what": what,
         "situations": len(rows),
         "mean": float(weight @ lost),
-        "percentile99": float(lost[order][min(int(upto), len(lost) - 1)]),
+        "percentile99": percentile(lost, weight),
         **{f"by {k}": sum(row["mistakes"][k] for row in rows) / len(rows) for k in MISTAKES},
+        **_causes(rows),
     }
+
+
+def _causes(rows: Sequence[Row]) -> Row:
+    """The mean loss by cause, and with the ranges of the situations; empty if it is not known."""
+    if not all("causes" in row for row in rows):
+        return {}
+    mean = {k: sum(row["causes"][k] for row in rows) / len(rows) for k in CAUSES}
+    lost = np.concatenate([row["followed_losses"] for row in rows])
+    weight = np.concatenate([row["weight"] for row in rows]) / len(rows)
+    return {
+        "followed": sum(row["followed"] for row in rows) / len(rows),
+        "followed percentile99": percentile(lost, weight),
+        "causes": mean,
+    }
+
+
+def percentile(lost: Floats, weight: Floats, share: float = 0.99) -> float:
+    """The loss that this share of the hands does not exceed."""
+    order = np.argsort(lost)
+    upto = np.searchsorted(np.cumsum(weight[order]), share)
+    return float(lost[order][min(int(upto), len(lost) - 1)])
 
 
 class Task(NamedTuple):
@@ -257,12 +310,17 @@ class Task(NamedTuple):
     agent: str
     options: AgentOptions
     situation: Situation
-    follow: bool = False
+    causes: bool = False
 
     def row(self) -> Row:
         """The grade."""
         agent, game = _player(self.agent, self.options)
-        return graded(agent, game, self.situation, follow=self.follow)
+        row = graded(agent, game, self.situation)
+        if self.causes:
+            followed = graded(agent, game, self.situation, follow=True)
+            row["causes"], row["cause"] = causes_of(row, followed), followed["cause"]
+            row["followed"], row["followed_losses"] = followed["lost"], followed["losses"]
+        return row
 
 
 @lru_cache(maxsize=1)
@@ -281,11 +339,12 @@ def run(
     options: AgentOptions | None = None,
     file: Path | None = None,
     jobs: int = 1,
-    follow: bool = False,
+    causes: bool = False,
 ) -> Row:
     """Grade an agent; `only` is a street or a kind of situation.
 
-    With several `jobs` as many processes grade, each on `CORES` cores. `follow` is as in `asked`.
+    With several `jobs` as many processes grade, each on `CORES` cores. With `causes` each situation
+    is graded twice, and what is lost is divided by cause.
     """
     situations, about = read(file)
     known = {one.street for one in situations} | {one.kind for one in situations}
@@ -294,21 +353,19 @@ def run(
     chosen = [one for one in situations if only in (None, one.street, one.kind)]
     chosen = chosen[::QUICK] if quick else chosen
     options, rows = options or AgentOptions(), list[Row]()
-    tasks = [Task(agent, options, one, follow) for one in chosen]
+    tasks = [Task(agent, options, one, causes) for one in chosen]
     with ExitStack() as stack:
         pool = stack.enter_context(stopping(own_cores(jobs, CORES))) if jobs > 1 else None
         for row in map(Task.row, tasks) if pool is None else pool.map(Task.row, tasks):
             rows.append(row)
-            progress(f"{row['name']}: loses {row['lost']:.2%} of the pot, {row['cause']}")
+            also = f" ({row['followed']:.2%} with its ranges)" if causes else ""
+            progress(f"{row['name']}: loses {row['lost']:.2%} of the pot{also}, {row['cause']}")
     groups = [summary(rows, "all")]
     for key in ("street", "cause", "kind"):
         for name in sorted({str(row[key]) for row in rows}, key=_order):
             some = [row for row in rows if row[key] == name]
             groups.append(summary(some, name))
-    kept = [
-        {name: value for name, value in row.items() if name not in ("losses", "weight")}
-        for row in rows
-    ]
+    kept = [{name: value for name, value in row.items() if name not in ARRAYS} for row in rows]
     return {
         "agent": agent,
         "seconds": options.seconds,
@@ -330,9 +387,13 @@ def table(grades: Row) -> Table:
 
     title = f"What {grades['agent']} loses with {grades['seconds']:g} s a decision, in pots"
     shown = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
-    for name in ("situations", "number", "mean", "99th percentile"):
+    causes = "causes" in grades["groups"][0]
+    more = ("with its ranges", *CAUSES) if causes else ()
+    for name in ("situations", "number", "mean", "99th percentile", *more):
         shown.add_column(name, justify="left" if name == "situations" else "right")
     for group in grades["groups"]:
         mean, high = f"{group['mean']:.2%}", f"{group['percentile99']:.1%}"
-        shown.add_row(group["what"], f"{group['situations']}", mean, high)
+        parts = [group["followed"], *group["causes"].values()] if causes else []
+        by_cause = [f"{part:.2%}" for part in parts]
+        shown.add_row(group["what"], f"{group['situations']}", mean, high, *by_cause)
     return shown

@@ -46,6 +46,9 @@ def bench_command(
     ),
     seconds: float | None = opt(None, "S", "For decisions: the time for each decision.", "5"),
     jobs: int = opt(1, "N", "For decisions: number of processes, each on two cores of its own."),
+    causes: bool = opt(
+        False, None, "For decisions: grade with the situation's ranges, too, and divide by cause."
+    ),
     json: JsonOption = False,
 ) -> None:
     """Measure the speed of this package and compare it with others.
@@ -78,8 +81,11 @@ def bench_command(
         raise did_you_mean("benchmark", what, TAKES)
     if peer is not None and what != "holdem":
         raise SubgameError("--peer applies to 'bench holdem' only.")
-    if (agent is not None or seconds is not None or jobs != 1) and what != "decisions":
-        raise SubgameError("--agent, --seconds and --jobs apply to 'bench decisions' only.")
+    chosen = agent is not None or seconds is not None or jobs != 1 or causes
+    if chosen and what != "decisions":
+        raise SubgameError(
+            "--agent, --seconds, --jobs and --causes apply to 'bench decisions' only."
+        )
     check_least("jobs", jobs)
 
     from importlib import import_module
@@ -96,13 +102,13 @@ def bench_command(
     if what == "startup":
         more["commands"] = list(COMMANDS)
     if what == "decisions":
-        more |= _graded(agent, seconds) | {"jobs": jobs}
+        more |= _graded(agent, seconds) | {"jobs": jobs, "causes": causes}
     with whole_solves():
         measured = module.run(only=only, quick=quick, progress=announce, **more)
     if json:
         said = {"benchmarks": measured} if what == "games" else measured
         asked = f" --agent {agent}" * bool(agent) + f" --seconds {seconds}" * bool(seconds)
-        asked += f" --jobs {jobs}" * (jobs > 1)
+        asked += f" --jobs {jobs}" * (jobs > 1) + " --causes" * causes
         emit({**_made_by(what + asked, only, quick), **said})
     else:
         stdout().print(module.table(measured))

@@ -12,7 +12,6 @@ no card; later the flop as one event and turn and river a card at a time, also a
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
 from collections.abc import Callable, Iterable
@@ -469,5 +468,7 @@ def _short(weighted: Range) -> str:
     text = str(weighted).replace(",", " ")
     if len(text) <= _LONG:
         return text
+    import hashlib  # with OpenSSL, which takes a hundredth of a second
+
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     return f"{np.count_nonzero(weighted.weights)} hands #{digest}"

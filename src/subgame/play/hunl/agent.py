@@ -90,10 +90,18 @@ class HoldemAgent(SearchAgent):
             self.turn.load()
             if self.planner is not None:
                 self.planner.load()
+                self.planner.rest.pace = self.turn.pace
 
     def begin(self, seat: int, seed: int) -> None:
         super().begin(seat, seed)
         self.early = EarlyHand(self.streets)
+
+    def forget(self) -> None:
+        """Decide anew what was decided before."""
+        self.decided = DecisionCache()
+        self.turn.roots.clear()
+        if self.planner is not None:
+            self.planner.plans.clear()
 
     def request(self) -> Request:
         """A decision whose time begins now."""
@@ -183,6 +191,8 @@ def _note(state: EarlyState) -> str:
     plan = state.plan
     if plan is None:
         return ""
+    if plan.to_end:
+        return f"The rest of the hand was solved by {plan.iterations:,} iterations."
     values = f"of {plan.boards} boards" if plan.boards else "by the network"
     part = "" if plan.share == 1 else f" Of the solution {100 * plan.share:.0f} % is played."
     return (

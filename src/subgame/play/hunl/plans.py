@@ -27,6 +27,7 @@ from subgame.play.hunl.below import CHOICES
 from subgame.play.hunl.flop_network import FlopNetwork, NetworkValues
 from subgame.play.hunl.preflop import solve_before_flop
 from subgame.play.hunl.preflop_values import PreflopValues
+from subgame.play.hunl.rest import RestSolver
 from subgame.play.hunl.rollouts import Rollouts
 from subgame.play.hunl.street import LimitedStreet, StreetEvaluator, StreetPlan, solve_street
 from subgame.refine.live import Clock, Rows, Search
@@ -111,6 +112,8 @@ class StreetPlanner:
         self.network = FlopNetwork.of(blueprint) if depth.values == "network" else None
         self.table = PreflopValues.of(blueprint) if self.plans_street(0) else None
         """Values at the end of the betting before the flop."""
+        self.rest = RestSolver(self.game.bets)
+        """Solves flops with little behind to the end of the hand."""
         self.prepared = 0.0
         """Seconds that preparing a street takes, or took in vain."""
         self.plans: dict[
@@ -164,6 +167,8 @@ class StreetPlanner:
         street, choices = here.betting.street, self.choices
         if street == 0 and self.table is not None:
             return solve_before_flop(self.table, at, limits, 1 if choices == 1 else None, now)
+        if self.rest.fits(at, limits.seconds):
+            return self.rest.solve(at, limits, now)
         evaluator: StreetEvaluator = Rollouts(choices)
         if street == 1 and self.network is not None:
             evaluator = NetworkValues(self.network, choices)

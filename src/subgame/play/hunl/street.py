@@ -66,6 +66,8 @@ class StreetPlan:
     """Why the solution is not used: what the blueprint does instead is not worse."""
     share: float = 1.0
     """Of the solution in what is played; the rest is the blueprint."""
+    to_end: bool = False
+    """Whether the rest of the hand was solved, without a depth limit."""
 
 
 def planned(

@@ -18,17 +18,16 @@ from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
-from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.spots import endgame
 from subgame.play.hunl.laid import Laid
 from subgame.play.hunl.plans import FORGET, Request, with_bet
+from subgame.play.hunl.rest import numbers
 from subgame.play.searching import actions_of
 from subgame.refine.gadgets import Unsafe, technique
 from subgame.refine.live import MINIMUM, PASSED, Book, Clock, Live, Search
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Followed, Move
 from subgame.tree.parts import both
-from subgame.tree.ranges.betting_tree import grow_street
 from subgame.tree.strategy import Strategy
 
 MENUS = (
@@ -176,14 +175,6 @@ class TurnSolver:
             self.least = (prepared + MINIMUM * iteration) * min(few / size, 1)
         inside = search.at is not None and here.within(search.at)
         return replace(live, search=search, inside=inside)
-
-
-def numbers(game: Holdem, betting: Betting) -> int:
-    """About how many numbers a strategy of the rest of a game has, with all hands."""
-    street = grow_street(game, betting)
-    size = sum(street.rows) * game.deck.num_hands
-    left = game.deck.size - BOARD_CARDS[betting.street]
-    return size + left * sum(numbers(game, leaf) for leaf in street.leaves if not leaf.is_over)
 
 
 def in_other_seat(live: Live) -> Live:
