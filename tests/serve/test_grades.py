@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from serving import put, serving
 
 import subgame as sg
+from subgame.play.hunl.grading import GradedDecision
+from subgame.serve import grades as grades_module
 from subgame.serve import grading, tables, worker
 from subgame.serve.grades import grades, score
 from subgame.spots.endgame import Endgame
@@ -122,6 +126,36 @@ def test_hands_of_whole_holdem_are_graded_while_the_next_is_played(
         "lost": 50.0,
         "lost_pots": pytest.approx(1 / 6),
     }
+
+
+def test_hands_that_cost_least_come_first() -> None:
+    """The first one begins at once; what waits meanwhile is sorted."""
+    begun, go_on, done = threading.Event(), threading.Event(), threading.Event()
+    order: list[str] = []
+
+    def first() -> None:
+        begun.set()
+        assert go_on.wait(600)
+
+    background = grading.Background()
+    background.do(first, 5)
+    assert begun.wait(600)
+    for name, cost in (("turn", 2), ("preflop", 0), ("river", 3), ("fold", 0)):
+        background.do(partial(order.append, name), cost)
+    background.do(done.set, 9)
+    go_on.set()
+    assert done.wait(600)
+    assert order == ["preflop", "fold", "turn", "river"]
+
+
+def test_what_the_agent_itself_does_is_right() -> None:
+    betting = sg.games.holdem.hunl().start()
+    for share, right in ((0.5, True), (0.01, False)):
+        values, shares = np.array([0.0, 20.0, 30.0]), np.array([0.0, share, 1 - share])
+        actions = ("f", "c", "r300")
+        decision = GradedDecision(betting, "c", actions, values, shares, "solve")
+        row = grades_module.solved_grade(decision)
+        assert (row["lost"], row["right"], row["best"]) == (10.0, right, "raise to 300")
 
 
 def test_a_hand_that_was_graded_is_not_solved_again(monkeypatch: pytest.MonkeyPatch) -> None:

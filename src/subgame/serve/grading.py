@@ -9,7 +9,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from queue import SimpleQueue
+from itertools import count
+from queue import PriorityQueue
 from typing import TYPE_CHECKING, Any
 
 from subgame.errors import SubgameError
@@ -65,15 +66,15 @@ def graded_or_why(game: Holdem, moves: Sequence[Move], seat: int) -> tuple[list[
 
 
 class Background:
-    """A thread that does one thing after another."""
+    """A thread that does one thing after another, those first that cost least."""
 
     def __init__(self) -> None:
-        self._waiting: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self._starting, self._started = threading.Lock(), False
+        self._waiting: PriorityQueue[tuple[int, int, Callable[[], None]]] = PriorityQueue()
+        self._starting, self._started, self._count = threading.Lock(), False, count()
 
-    def do(self, work: Callable[[], None]) -> None:
-        """Do something when everything else is done."""
-        self._waiting.put(work)
+    def do(self, work: Callable[[], None], cost: int) -> None:
+        """Do something when all that costs less is done, and what came before at the same cost."""
+        self._waiting.put((cost, next(self._count), work))
         with self._starting:
             if not self._started:
                 threading.Thread(target=self._run, daemon=True).start()
@@ -81,4 +82,4 @@ class Background:
 
     def _run(self) -> None:
         while True:
-            self._waiting.get()()
+            self._waiting.get()[-1]()

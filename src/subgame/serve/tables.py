@@ -186,7 +186,7 @@ class Live:
             self._grade_later(record)
 
     def _grade_later(self, record: Row) -> None:
-        """Grade a hand in the background, unless it was."""
+        """Grade a hand in the background, unless it was; hands that saw fewer cards come first."""
 
         def work() -> None:
             if self.left:
@@ -198,7 +198,7 @@ class Live:
                     self.tables.store.put("tables", self.row)
 
         if "grades" not in record:
-            self.tables.background.do(work)
+            self.tables.background.do(work, cost=sum(player < 0 for player, _ in _moves(record)))
 
     def wait(self, infoset: str, legal: tuple[str, ...]) -> str:
         """Wait for the person's action; called by the thread of the hand."""

@@ -36,7 +36,9 @@ from subgame.solve.solver import Limits
 
 Floats = NDArray[np.float64]
 ITERATIONS = 100
-"""Of each solve."""
+"""Of the solves of a flop and of a turn."""
+RIVER = 5
+"""How many times as many a river has: with many sizes it needs them, and they take a second."""
 SIZES = f"{FLOP}; {MENUS[1]}", f"{FLOP}; {RIVER_MENUS[-1]}"
 """The bets of the flop and the turn, and those of the river."""
 HELD = 0.01
@@ -98,7 +100,11 @@ class HandGrader:
         self.blueprint, self.iterations = blueprint, iterations
         self.values = BlueprintValues(blueprint)
         self.menus = tuple(BetSizes.parse(menu) for menu in menus)
-        self.request = Request(0, Search(ROOT, None, None, iterations, None), Clock(None))
+        self.requests = tuple(
+            Request(0, Search(ROOT, None, None, count, None), Clock(None))
+            for count in (iterations, RIVER * iterations)
+        )
+        """Those of a turn and of a river."""
 
     def near(self, game: Holdem) -> bool:
         """Whether the stacks are about the blueprint's, so that early streets are graded."""
@@ -135,14 +141,15 @@ class HandGrader:
         reached, betting = place.reached, place.reached.betting
         if betting.street == 1 and not self.near(reached.game):
             return place
-        menu = self.menus[betting.street == reached.game.rules.last_street]
+        last = betting.street == reached.game.rules.last_street
+        menu, request = self.menus[last], self.requests[last]
         game = replace(reached.game, bets=replace(menu, added=(f"{betting}{made}",)))
         here = replace(reached, game=game)
         if betting.street == 1:
             at = LimitedStreet(self.blueprint, here, place.state.abstract, seat)
             return place._replace(street=street_solved(at, Rollouts(), Limits(self.iterations)))
         solver = TurnSolver(game, str(menu))
-        live = solver.solved(here, self.request._replace(seat=here.player), 1.0)
+        live = solver.solved(here, request._replace(seat=here.player), 1.0)
         return place._replace(state=place.state._replace(reached=here), followed=live.before)
 
     def _rows(self, streets: EarlyStreets, place: _Place) -> Rows:
