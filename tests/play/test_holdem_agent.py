@@ -139,7 +139,9 @@ def test_what_was_decided_stays_so(game: Holdem, monkeypatch: pytest.MonkeyPatch
 def test_the_explanation_agrees_with_what_is_played(game: Holdem, stored: StoredBlueprint) -> None:
     """Also if another hand, with another number of iterations, decided it before."""
     flop, bets = "flop: 1x / cap 1", "turn: 1x / cap 1"
-    agent = HoldemAgent(game, stored, bets=bets, limited=flop, iterations=3, seconds=None)
+    agent = HoldemAgent(
+        game, stored, bets=bets, limited=flop, iterations=3, seconds=None, shallow=0
+    )
     line, name = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "r130")], "AsKs | Jh 9s Ts | cc/r130"
     first = after(agent, 1, line).policy([name], ("f", "c"))
     agent.search = replace(agent.search, iterations=40)
@@ -174,7 +176,9 @@ def stored() -> StoredBlueprint:
 
 def test_a_flop_solved_to_its_end(game: Holdem, stored: StoredBlueprint) -> None:
     flop, bets = "flop: 1x / cap 1", "turn: 1x / cap 1"
-    agent = HoldemAgent(game, stored, bets=bets, limited=flop, iterations=3, seconds=None)
+    agent = HoldemAgent(
+        game, stored, bets=bets, limited=flop, iterations=3, seconds=None, shallow=0
+    )
     line = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "r130")]
     found = after(agent, 1, line).policy(["AsKs | Jh 9s Ts | cc/r130"], ("f", "c"))
     assert found.actions == ("f", "c")
@@ -208,7 +212,9 @@ def test_an_off_tree_bet_before_the_flop_is_solved(
 ) -> None:
     monkeypatch.setattr(preflop_values, "BOARDS", 5)
     both = "preflop: 1x / raise 1x / cap 2"  # no sizes on the flop: it is not solved
-    agent = HoldemAgent(game, stored, bets="turn: 1x", limited=both, iterations=20, seconds=None)
+    agent = HoldemAgent(
+        game, stored, bets="turn: 1x", limited=both, iterations=20, seconds=None, shallow=0
+    )
     name = "AsAh |  | r220"
     found = after(agent, 0, [(1, "r220")]).policy([name], ("f", "c"))
     assert found.actions == ("f", "c", "r600")
@@ -237,7 +243,8 @@ def test_a_bet_on_a_flop_that_is_not_in_its_solution(game: Holdem, stored: Store
     Taken for a small bet, which most hands make, an all-in would be called by half of our hands.
     """
     line = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "c"), (1, "r500")]
-    agent = HoldemAgent(game, stored, limited="flop: 0.5x / cap 1", iterations=5, seconds=None)
+    flop = "flop: 0.5x / cap 1"
+    agent = HoldemAgent(game, stored, limited=flop, iterations=5, seconds=None, shallow=0)
     after(agent, 0, line).rows()
     early, before = state(agent), agent.early.states[agent.line[:-1]]
     assert early.plan is not None
@@ -263,7 +270,13 @@ def test_a_single_valued_flop_is_solved_once_for_both_seats(
     for choices, wanted in ((1, [0]), (2, [0, 1])):
         solved.clear()
         agent = HoldemAgent(
-            game, stored, limited="flop: 1x / cap 1", choices=choices, iterations=60, seconds=None
+            game,
+            stored,
+            limited="flop: 1x / cap 1",
+            choices=choices,
+            shallow=0,
+            iterations=60,
+            seconds=None,
         )
         for seat, moves in ((0, line), (1, [*line, (0, "c")])):
             after(copy.copy(agent), seat, moves).rows()
