@@ -115,7 +115,7 @@ def _symbols(
     def target(k: int) -> int:
         section, value = symbols[k][3:5]
         if section:
-            return addresses[section] + value
+            return addresses[section] + int(value)
         function = getattr(ctypes.CDLL(None), names[k].decode())
         return ctypes.cast(function, ctypes.c_void_p).value or 0
 
