@@ -303,7 +303,9 @@ class Holdem(Frozen, Game):
     def _pair_weights(self) -> Floats:
         """The weight of each hand of player 0 times that of all player 1 may hold then: [hand]."""
         mine, yours = self.weights()
-        return mine * self.facing(self.board, yours)
+        if self.folded:
+            return mine * self.facing(self.board, yours)
+        return mine * (self.deck.disjoint @ yours)  # nothing is subtracted, so little is rounded
 
     def _meets(self, hand: int) -> Floats:
         """[hand] the weight of each hand of player 1 beside a hand of player 0."""
