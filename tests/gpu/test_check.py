@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import subgame as sg
-from gpu_check import check, measure
 from gpu_check import buckets as check_buckets
+from gpu_check import check, measure
 from gpu_check import games as check_games
 from gpu_check import larger as check_larger
 from subgame.engines.torch import TorchRangeEngine, TorchSequenceEngine
