@@ -175,6 +175,9 @@ def test_a_spot_is_set_up_solved_walked_locked_saved_and_reloaded(page: Page) ->
     shown = page.locator(".report tbody tr td:nth-child(3)").all_inner_texts()
     assert len(shown) == 48
     assert all("." in text for text in shown)  # cards can be told apart by EV
+    page.set_viewport_size(PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    page.set_viewport_size(DESKTOP)
     tab(page, page.locator(".shaded-deck a.pick[tabindex='0']"))
     for key in ("ArrowRight", "ArrowDown", "Enter"):  # the king of spades, then of hearts
         page.keyboard.press(key)
