@@ -121,7 +121,7 @@ def _peak(device: str) -> int:
 
 def machine(device: str) -> dict[str, Any]:
     """Where it is measured."""
-    said: dict[str, Any] = {"platform": platform.platform(), "cores": os.cpu_count()}
+    said: dict[str, Any] = {"platform": platform.platform(), "cores": len(os.sched_getaffinity(0))}
     if device == "cuda":
         import torch
 

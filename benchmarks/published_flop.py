@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import subgame as sg
-from subgame.spots.endgame import Endgame
 
 OOP = (
     "88+,A8s+,A5s-A2s:0.5,AJo+,ATo:0.75,K9s+,KQo,KJo:0.75,KTo:0.25,Q9s+,QJo:0.5,J8s+,JTo:0.25,T8s+,"
@@ -41,6 +40,8 @@ def preset(rake: tuple[float, float] = (0.0, 0.0)) -> Any:
 
 def measured(rake: tuple[float, float], want: tuple[float, float], device: str) -> dict[str, Any]:
     """EV, iterations and times of one spot."""
+    from subgame.spots.endgame import Endgame
+
     begin = time.perf_counter()
     tree = sg.compile(preset(rake), merge="boards")
     built = time.perf_counter()

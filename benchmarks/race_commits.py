@@ -7,9 +7,10 @@ from one of them. Times are CPU times of the process, and minima over the rounds
 counts iterations only: exploitability is measured after every fifth one, outside of the clock.
 Works are the hold'em spots of `subgame bench holdem` by name; ``NAME:N`` runs N iterations without
 targets. It gives the CPU time of all of them and that of the fastest, because later iterations may
-be slower. ``game:NAME`` is a small game of `subgame bench`: compiling, iterations of CFR+,
-exploitability. ``agent:N`` is N hands of the agent of whole hold'em against a caller, each solve
-with the same sizes and the same number of iterations, and no clock: CPU time by decision.
+be slower, and the exploitability after them. ``game:NAME`` is a small game of `subgame bench`:
+compiling, iterations of CFR+, exploitability. ``agent:N`` is N hands of the agent of whole hold'em
+against a caller, each solve with the same sizes and the same number of iterations, and no clock:
+CPU time by decision.
 """
 
 from __future__ import annotations
@@ -170,7 +171,9 @@ def solved(spot: str) -> dict[str, Any]:
     if count:
         times = [cpu_seconds(run, 1) for _ in range(int(count))]
         best, reached[f"all {count}"] = min(times), [int(count), sum(times)]
+        gap = {"exploitability, % of the pot": float(run.measure()) / known.pot * 100}
     else:
+        gap = {}
         run.measure()
         reached = to_targets(made, known)
         run.advance(max([WARM, *(count for count, _ in reached.values())]))
@@ -182,7 +185,7 @@ def solved(spot: str) -> dict[str, Any]:
         "nodes": tree.num_nodes,
         "cpu_seconds_per_iteration": best,
         "targets": reached,
-    }
+    } | gap
 
 
 def asked(checkout: Path, spot: str) -> dict[str, Any]:

@@ -117,8 +117,8 @@ def main() -> None:
     for spot in options.spots:
         rows.append(race([options.old, options.new], spot, options.rounds))
         print(line(rows[-1]), flush=True)
-    if options.out:
-        options.out.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")
+        if options.out:  # after each spot: a long race may be stopped
+            options.out.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

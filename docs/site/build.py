@@ -49,6 +49,23 @@ NAV: list[tuple[str, Any]] = [
     ("Status", "docs/status.md"),
     ("Project", ["docs/design.md", "CONTRIBUTING.md", "CHANGELOG.md"]),
 ]
+FRONT = """# API
+
+A game is compiled to a tree, a tree is solved, and what was solved is refined:
+
+```python
+import subgame as sg
+
+tree = sg.compile(sg.games.load("leduc"))
+result = sg.solve(tree, "cfr+", iterations=30)
+better = sg.refine(tree, result.strategy, at="after round 1", technique=sg.Maxmargin())
+print(result.exploitability.mean, better.after.mean)
+```
+
+`import subgame as sg` gives the names below. A name leads to its signature and its examples. All
+other public modules are on the pages of their layers, from games to papers.
+"""
+"""What the first page of the API says."""
 HIDDEN = re.compile(
     r"(^|\.)_|\.(cli|bench)(\.|$)|kernels|triton|codegen|range_(rows|terminals|tiles)"
 )
@@ -169,18 +186,39 @@ def _front(found: list[str]) -> str:
             if name in ("_NAMES", "__all__"):
                 values[name] = ast.literal_eval(node.value)
     home = {each: m for m, names in values["_NAMES"].items() for each in names.split()}
-    lines = []
+    groups: dict[str, list[str]] = {
+        "Verbs and modules": [],
+        "Techniques": [],
+        "Schedules": [],
+        "Nouns": [],
+    }
+    kinds = {"refine.gadgets": "Techniques", "solve.schedule": "Schedules"}
     for name in values["__all__"]:
         at = f"subgame.{home[name]}.{name}" if name in home else f"subgame.{name}"
         if name in ("solve", "refine"):  # packages that can be called
             at = f"subgame.{'solve.solver' if name == 'solve' else 'refine.verbs.refine'}.{name}"
         known = at in found or at.rpartition(".")[0] in found
-        lines.append(f"| [`sg.{name}`][{at}] | `{at}` |" if known else f"| `sg.{name}` | `{at}` |")
-    table = "\n".join(["| name | defined in |", "| --- | --- |", *lines])
-    return (
-        "# API\n\n`import subgame as sg` gives these names. Every public module is on the page of "
-        f"its layer.\n\n{table}\n"
-    )
+        shown = f"[`sg.{name}`][{at}]" if known else f"`sg.{name}`"
+        kind = kinds.get(home.get(name, ""), "Verbs and modules" if name.islower() else "Nouns")
+        groups[kind].append(f"| {shown} | {summary(at)} |")
+    tables = [
+        "\n".join([f"## {kind}\n\n| name | what it is |\n| --- | --- |", *lines])
+        for kind, lines in groups.items()
+    ]
+    return "\n\n".join([FRONT.strip(), *tables]) + "\n"
+
+
+def summary(at: str) -> str:
+    """The first paragraph of the docstring of a module, or of a class or function in one."""
+    path = ROOT / "src" / Path(*at.split("."))
+    inside = "" if path.is_dir() or path.with_suffix(".py").exists() else path.name
+    path = path.parent if inside else path
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    nodes: list[Any] = [ast.parse(file.read_text(encoding="utf-8"))]
+    if inside:
+        nodes = [node for node in nodes[0].body if getattr(node, "name", None) == inside]
+    text = next((ast.get_docstring(node) or "" for node in nodes), "")
+    return " ".join(text.partition("\n\n")[0].split()).replace("|", "\\|")
 
 
 # The site ------------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ import pytest
 from cli_helpers import Cli, runner
 
 import subgame as sg
-from subgame.games.holdem.equity import possible
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.isomorphism import canonicalise
 from subgame.solve.schedule import parse
@@ -179,6 +178,29 @@ def test_a_page_has_the_table_and_nothing_from_elsewhere(found: Table) -> None:
     assert json.loads(data[3]) == found.columns
 
 
+def test_a_quote_is_about_the_largest_flop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first flop is small: nobody can tell the suits of three hearts apart."""
+    monkeypatch.setattr(report, "usual_iterations", lambda target: 0.0)
+    chosen = [Flop("AhKh2h", 1), Flop("8h7d2c", 1), Flop("QcJc9s", 1)]
+    sizes = [
+        report.memory_needed(range_tree(sg.compile(game(flop.name), merge=True)), report.SCHEDULE)
+        for flop in chosen
+    ]
+    assert sizes[1] > 2 * sizes[0]
+    need = report.quote(chosen, game, 0.5, threads=1)
+    assert need.memory == max(sizes)
+    assert need.seconds > 0
+
+
+def test_a_report_without_sizes_takes_few() -> None:
+    """They have one size on turn and river, and what is quoted is what is solved."""
+    from subgame.cli.report import BETS
+    from subgame.games.holdem.bets import BetSizes
+
+    sizes = BetSizes.parse(BETS, "postflop")
+    assert [len(sizes.street(name).bets) for name in ("flop", "turn", "river")] == [2, 1, 1]
+
+
 # Flops ---------------------------------------------------------------------------------------
 def places(chosen: list[Flop]) -> list[int]:
     """The numbers of flops among all canonical ones."""
@@ -250,7 +272,7 @@ def test_the_cards_that_come_add_up_to_the_street_before(turn: Endgame) -> None:
     reach = here.reach(walk)
     for seat, p in (("oop", 0), ("ip", 1)):  # the same hands as on the turn
         mean = np.average(rows.column(f"equity_{seat}"), weights=rows.column("chance"))
-        likely = reach[p] * possible(here.game.deck, reach[1 - p])
+        likely = reach[p] * here.game.deck.facing(reach[1 - p])
         equity = here.equities(walk.board, reach)[p]
         want = np.nansum(likely * equity) / likely.sum()
         assert mean == pytest.approx(want, abs=1e-6)

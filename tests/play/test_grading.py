@@ -14,6 +14,7 @@ from subgame.blueprints.training import Trainer
 from subgame.errors import SubgameError
 from subgame.games import holdem
 from subgame.games.holdem.evaluate import rank_hands
+from subgame.play.hunl import grading
 from subgame.play.hunl.grading import GradedDecision, HandGrader
 from subgame.play.protocols.seen import read_seen
 from subgame.refine.ranges.reached import ReachedRanges
@@ -71,6 +72,13 @@ def called(reached: ReachedRanges, hand: int) -> float:
     return won / met
 
 
+def test_hands_may_be_dealt_by_chance(grader: Watched) -> None:
+    dealt = [(-1, hand) for _, hand in MOVES[:2]]
+    one, two = (grader.grade(GAME, [*first, *MOVES[2:4]], 0) for first in (MOVES[:2], dealt))
+    assert [row.values.tolist() for row in one] == [row.values.tolist() for row in two]
+    assert len(one) == 1
+
+
 def test_every_street_is_graded_and_folding_is_worth_nothing(grader: Watched) -> None:
     for seat in (0, 1):
         rows = grader.grade(GAME, MOVES, seat)
@@ -105,6 +113,33 @@ def test_bets_off_the_tree_are_graded_and_folding_the_best_hand_is_dear(grader: 
     best = [(0, "KdJd"), (1, "AcKc"), *MOVES[2:-1], (0, "f")]
     folded = grader.grade(GAME, best, 0)[-1]
     assert folded.lost == pytest.approx(600.0, abs=1e-2)  # the pot and the bet
+
+
+def test_a_street_is_solved_once_whatever_was_bet(
+    grader: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both players bet what no menu has; grades are finite all the same."""
+    solved: list[int] = []
+    limited, turn = grading.street_solved, grading.TurnSolver.solved
+
+    def early(at: Any, *rest: Any) -> Any:
+        solved.append(at.reached.betting.street)
+        return limited(at, *rest)
+
+    def late(solver: Any, here: Any, *rest: Any) -> Any:
+        solved.append(here.betting.street)
+        return turn(solver, here, *rest)
+
+    monkeypatch.setattr(grading, "street_solved", early)
+    monkeypatch.setattr(grading.TurnSolver, "solved", late)
+    line = [*MOVES[:2], (1, "c"), (0, "c"), (-1, "AdTcQd"), (0, "r101"), (1, "r250"), (0, "c")]
+    line += [(-1, "9d"), (0, "c"), (1, "c"), (-1, "9c"), (0, "c"), (1, "r50"), (0, "f")]
+    rows = grader.grade(GAME, line, 0)
+    assert solved == [1, 2, 3]
+    assert [row.action for row in rows] == ["c", "r101", "c", "c", "c", "f"]
+    for row in rows:
+        assert np.isfinite(row.values).all()
+        assert row.lost >= 0
 
 
 def test_other_stacks_are_graded_from_the_turn_on(grader: Watched) -> None:

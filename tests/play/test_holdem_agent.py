@@ -194,7 +194,7 @@ def test_a_flop_solved_to_its_end(game: Holdem, stored: StoredBlueprint) -> None
 
 def test_the_table_before_the_flop_comes_with_the_package() -> None:
     """Ten self-generated values; a bet that the blueprint does not know is answered by them."""
-    agent = play.load("hunl", iterations=300, seconds=None)
+    agent = play.load("hunl", iterations=100, seconds=None)
     assert isinstance(agent, HoldemAgent)
     assert agent.planner is not None
     assert agent.planner.table is not None
@@ -204,7 +204,7 @@ def test_the_table_before_the_flop_comes_with_the_package() -> None:
     assert policy.actions[:2] == ("f", "c")
     assert policy.probabilities[0, 0] < 0.01
     assert policy.probabilities[1, 0] > 0.9
-    assert "solved to its end by 300 iterations" in str(agent.explained(hands[0]))
+    assert "solved to its end by 100 iterations" in str(agent.explained(hands[0]))
 
 
 def test_an_off_tree_bet_before_the_flop_is_solved(

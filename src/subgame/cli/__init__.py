@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import gc
 import inspect
 import io
 import os
@@ -44,9 +43,6 @@ SCARCE = 2**28
 """Bytes of memory below which libraries fail to load, some by ending the process."""
 LONGEST_LINE = 2000
 """Letters of the longest message."""
-COLLECT = 20_000
-"""Objects that are made before Python looks for circles among them. By default it is 700, so that
-it looks a hundred times while modules are imported."""
 
 # Typer brings its own copy of Click or uses the one installed, depending on its version; the base
 # of its BadParameter is the right UsageError in both.
@@ -259,7 +255,6 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def run() -> NoReturn:
     """Run the command line as a process of its own, and end it."""
-    gc.set_threshold(COLLECT)
     leave(main())
 
 

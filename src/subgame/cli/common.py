@@ -106,15 +106,18 @@ def bounded(option: str, wanted: int, need: float) -> int:
 def seconds_text(seconds: float) -> str:
     """A duration as people read it.
 
-    >>> seconds_text(0.0123), seconds_text(3.14159), seconds_text(72)
-    ('12 ms', '3.1 s', '1 min 12 s')
+    >>> seconds_text(0.0123), seconds_text(3.14159), seconds_text(72), seconds_text(9000)
+    ('12 ms', '3.1 s', '1 min 12 s', '2 h 30 min')
     """
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 60:
         return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s"
+    if seconds < 3600:
+        minutes, rest = divmod(round(seconds), 60)
+        return f"{minutes} min {rest} s"
+    hours, rest = divmod(round(seconds / 60), 60)
+    return f"{hours} h {rest} min"
 
 
 def iterations_text(count: int) -> str:

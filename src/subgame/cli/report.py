@@ -23,7 +23,7 @@ from subgame.cli.common import (
 from subgame.cli.endgame import parse_target
 from subgame.cli.grouping import grouped
 from subgame.cli.progress import Meter
-from subgame.cli.spot import Spot
+from subgame.cli.spot import TREE, Spot
 from subgame.errors import SubgameError, human_bytes
 
 if TYPE_CHECKING:
@@ -33,6 +33,21 @@ if TYPE_CHECKING:
 PROCESS = 2**28
 """Bytes of a process beside the flop that it solves."""
 SUFFIXES = (".csv", ".json", ".parquet", ".html")
+BETS = "flop: 0.33x 0.75x / raise 3r / cap 2; turn, river: 0.75x / raise 3r / cap 2"
+"""With usual ranges 184 flops are solved overnight on two cores (docs/results/report-cpu.json)."""
+
+
+@dataclass(frozen=True)
+class FlopSpot(Spot):
+    """A spot that is solved on many flops: by default with fewer sizes than one flop alone."""
+
+    bets: str | None = opt(
+        None,
+        "SIZES",
+        "Sizes of bets and raises; subgame endgame --help explains them.",
+        BETS,
+        **TREE,
+    )
 
 
 @dataclass(frozen=True)
@@ -102,24 +117,25 @@ FileArgument = Annotated[
 
 
 @grouped
-def report_command(*, file: FileArgument = None, spot: Spot, reporting: Reporting) -> None:
+def report_command(*, file: FileArgument = None, spot: FlopSpot, reporting: Reporting) -> None:
     """Report on many flops, or on every next card of a solved spot.
 
     Each row shows how often each action is taken, and the EV and equity of both players.
 
     Without a FILE, every flop is solved with the same pot, stack, ranges and bets. The subsets of
     25, 49, 95 and 184 flops have weights, so that their means are close to those over all 1,755
-    flops. An estimate of time and memory is printed first. With --log, a run that was stopped
-    continues when the same command is given again.
+    flops. An estimate of time and memory is printed first: with the default sizes and usual ranges,
+    184 flops take two cores a night. With --log, a run that was stopped continues when the same
+    command is given again.
 
     With a FILE, the report has one row for each card that can come after --line.
 
     [bold]Examples[/]
 
     subgame report --flops 25 --pot 55 --stack 975 --oop '99-22,AJs-A2s,KTs+' --ip '22+,A2s+,ATo+'
-    --bets '33% 75%' --log cbets.jsonl --out cbets.csv --out cbets.html
+    --log cbets.jsonl --out cbets.csv --out cbets.html
 
-    subgame report --flops 184 --jobs 2 --pot 55 --stack 975 --quote
+    subgame report --flops 184 --jobs 2 --pot 55 --stack 975 --oop @bb.txt --ip @btn.txt --quote
 
     subgame report spot.safetensors --line 'check, bet 50, call' --out turns.html
     """
@@ -155,7 +171,7 @@ def _cards(file: Path, how: Reporting) -> None:
     _write(cards, mean, how, "Every next card", said)
 
 
-def _flops(spot: Spot, how: Reporting) -> None:
+def _flops(spot: FlopSpot, how: Reporting) -> None:
     from subgame.spots.flops import flops
 
     if spot.board is not None:
@@ -163,6 +179,7 @@ def _flops(spot: Spot, how: Reporting) -> None:
     if spot.lock is not None:
         raise SubgameError("--lock holds in one spot, so it cannot be given for a report of flops.")
     spot = spot.filled()
+    spot = spot if spot.bets is not None else replace(spot, bets=BETS)
     chosen = flops(how.flops, spot.cards)
     game = partial(_game, spot)
     first = game(chosen[0].name)
@@ -178,7 +195,8 @@ def _flops(spot: Spot, how: Reporting) -> None:
     done = check_log(how.log, chosen, game, target, lines)
     with Meter("the report") as meter:
         meter.update("Measuring the first flop")
-        need = quote(chosen, game, target, how.device)
+        threads = 1 if how.jobs > 1 else how.threads
+        need = quote(chosen, game, target, how.device, threads)
         jobs = 1 if how.jobs == 1 else bounded("--jobs", how.jobs, need.memory + PROCESS)
         takes = seconds_text(need.seconds / jobs * (len(chosen) - done) / len(chosen))
         left = f", {done:,} of them done," if done else ""
@@ -192,7 +210,6 @@ def _flops(spot: Spot, how: Reporting) -> None:
         def tell(done: int, of: int, row: dict[str, Any]) -> None:
             meter.update("Solving flops", f"{done:,} of {of:,}, {row['flop']}", done / of)
 
-        threads = 1 if how.jobs > 1 else how.threads
         pool = ProcessPoolExecutor(jobs) if jobs > 1 else nullcontext(None)
         with pool as executor:
             flop_rows = flop_report(

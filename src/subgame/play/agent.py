@@ -63,7 +63,7 @@ class AgentError(SubgameError):
 
 
 class Agent(ABC):
-    """Something that acts.
+    """A program that plays: it is told what happens, and says what it does.
 
     >>> class First(Agent):
     ...     def act(self, infoset, legal):

@@ -223,7 +223,7 @@ def Maxmargin(**options: Any) -> Gadget:
 
 
 def ReachResolve(*, split: bool = True, scale: float = 1.0, **options: Any) -> Gadget:
-    """Brown & Sandholm 2017, Sec. 5, on Resolve.
+    """Resolve with gifts: what the opponent gave up on the way (2017, Sec. 5).
 
     >>> ReachResolve().is_safe, ReachResolve(scale=2).is_safe
     (True, False)
@@ -233,7 +233,7 @@ def ReachResolve(*, split: bool = True, scale: float = 1.0, **options: Any) -> G
 
 
 def ReachMaxmargin(*, split: bool = True, scale: float = 1.0, **options: Any) -> Gadget:
-    """Brown & Sandholm 2017, Sec. 5, on Maxmargin.
+    """Maxmargin with gifts: what the opponent gave up on the way (2017, Sec. 5).
 
     >>> ReachMaxmargin().is_safe, ReachMaxmargin(split=False).is_safe
     (True, False)
@@ -253,7 +253,7 @@ def Estimate(on: Gadget | None = None, *, keep_safe: bool = False) -> Gadget:
 
 
 def Distributional(form: Literal["respond", "hedge"] = "hedge", **options: Any) -> Gadget:
-    """2017, Appendix C.1 and D: alternative payoffs are normal random variables.
+    """Brown & Sandholm 2017, App. C.1 and D: alternative payoffs are normal random variables.
 
     >>> Distributional("respond").is_finite
     False
@@ -269,7 +269,7 @@ def ReachEstimateDistributional(
     form: Literal["respond", "hedge"] = "hedge",
     gifts: Gifts = "estimated",
 ) -> Gadget:
-    """2017, Table 1: all three ideas at once.
+    """Reach, Estimate and Distributional at once (2017, Table 1).
 
     The paper's experiments count only gifts of actions that end the game (Sec. 5: "in our
     experiments we use" the lower bound), which is ``gifts="lower"``.

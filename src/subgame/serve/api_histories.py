@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
 from pydantic import Field
 
 from subgame.errors import FieldError, SubgameError
-from subgame.games import load
 from subgame.serve.api_jobs import parts
 from subgame.serve.histories import (
     Match,
@@ -28,7 +25,6 @@ from subgame.serve.spots import Model
 from subgame.serve.worker import STRATEGY
 
 if TYPE_CHECKING:
-    from subgame.play.hunl.grading import HandGrader
     from subgame.play.protocols.seen import SeenHand
 
 histories_router = APIRouter(tags=["histories"])
@@ -51,23 +47,6 @@ class Some(Hands):
     agent: bool = False
 
 
-_solving = threading.Lock()
-
-
-@lru_cache(maxsize=1)
-def grader() -> HandGrader:
-    """Grades by the agent's blueprint and its solves."""
-    from subgame.play.hunl.grading import HandGrader
-    from subgame.play.hunl.turn import load_kernels
-    from subgame.play.named import whole_blueprint
-
-    game = load("hunl")
-    blueprint = whole_blueprint(game)
-    assert blueprint is not None
-    load_kernels(blueprint.game.deck)
-    return HandGrader(blueprint)
-
-
 def _read(text: str) -> Any:
     from subgame.play.protocols.seen import read_seen
 
@@ -83,8 +62,7 @@ def by_agent(seen: list[SeenHand], player: str) -> dict[str, Any]:
     for hand in seen:
         row = listed(hand, player) | {"why": why_not(hand, player, by_agent=True)}
         if not row["why"]:
-            with _solving:
-                row |= graded_by_agent(hand, player, grader())
+            row |= graded_by_agent(hand, player)
         rows.append(row)
     return {"hands": rows, "score": total(rows)}
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 DIGITS = 4
 GOOD = 0.005
 """A decision that loses at most this share of the pot counts as right."""
+TAKEN = 0.1
+"""So does one that the agent itself takes this often: values of its solves have errors."""
 
 
 class Grade(TypedDict):
@@ -101,6 +103,7 @@ def solved_grade(decision: GradedDecision) -> Grade:
     names = [action_name(betting, action) for action in decision.actions]
     shares = decision.probabilities.round(DIGITS).tolist()
     pot, lost = float(betting.pot), decision.lost
+    share = shares[decision.actions.index(decision.action)]
     return {
         "street": STREETS[betting.street],
         "line": str(betting),
@@ -109,7 +112,7 @@ def solved_grade(decision: GradedDecision) -> Grade:
         "action": action_name(betting, decision.action),
         "best": names[values.index(max(values))],
         "lost": round(lost, DIGITS),
-        "right": lost <= GOOD * pot,
+        "right": lost <= GOOD * pot or share >= TAKEN,
         "options": [
             {"name": name, "ev": round(ev, DIGITS), "share": share}
             for name, ev, share in zip(names, values, shares, strict=True)
@@ -167,4 +170,6 @@ def past(hand: Row) -> dict[str, object]:
         "won": hand["won"],
         "lost": math.fsum(known) if known else None,
         "grades": rows,
+        "waits": "grades" not in hand,
+        "why": hand.get("why", ""),
     }

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from subgame.errors import SubgameError
-from subgame.serve.grades import grades, score, solved_grade
+from subgame.serve.grades import grades, score
+from subgame.serve.grading import graded_moves, grader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from subgame.games.holdem.game import Holdem
-    from subgame.play.hunl.grading import HandGrader
     from subgame.play.protocols.seen import SeenHand
     from subgame.refine.reached import Move
     from subgame.spots.endgame import Endgame
@@ -137,30 +137,23 @@ def agent_game(hand: SeenHand) -> tuple[Holdem, list[Move]]:
     return game, moves
 
 
-def graded_by_agent(hand: SeenHand, player: str, grader: HandGrader) -> dict[str, Any]:
+def graded_by_agent(hand: SeenHand, player: str) -> dict[str, Any]:
     """The decisions of a player in a hand of two, by what the agent solves."""
     seat = hand.players.index(player)
     try:
-        game, moves = agent_game(hand)
-        decisions = grader.grade(game, moves, seat)
+        rows = graded_moves(*agent_game(hand), seat)
     except SubgameError as error:
         return {"why": f"No spot that you solved fits. {error.sentence}"}
-    rows = [solved_grade(decision) for decision in decisions]
-    lost = _lost(rows)
-    why = "" if rows else f"Stacks are not near {_depth(grader)} big blinds, and it saw no turn."
+    lost, rules = _lost(rows), grader().blueprint.game.rules
+    depth = f"{round(float(min(rules.stacks)) / float(rules.blinds[1]))} big blinds"
     return {
         "grades": rows,
         "lost": lost,
         "lost_blinds": None if lost is None else lost / BLIND,
-        "why": why,
+        "why": "" if rows else f"Stacks are not near {depth}, and it saw no turn.",
         "seat": seat,
-        "solution_name": f"the agent, whose blueprint has {_depth(grader)} big blinds",
+        "solution_name": f"the agent, whose blueprint has {depth}",
     }
-
-
-def _depth(grader: HandGrader) -> int:
-    rules = grader.blueprint.game.rules
-    return round(float(min(rules.stacks)) / float(rules.blinds[1]))
 
 
 def _lost(rows: Iterable[Mapping[str, Any]]) -> float | None:

@@ -12,16 +12,18 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from queue import Queue
 from random import SystemRandom
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from subgame.errors import SubgameError
 from subgame.play.agent import Agent, Event, Watcher
 from subgame.serve.grades import grades, past, result
+from subgame.serve.grading import Background, graded_or_why
 from subgame.serve.opponents import ITERATIONS, SEARCHING, SPOT, THINKS, fitting, searching, title
 from subgame.serve.store import Row, Store
+from subgame.serve.table_views import chips_and_cards, line_of_play, named_actions
 from subgame.serve.witness import Witness
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from subgame.games.holdem.game import Holdem
     from subgame.games.holdem.rules import Betting
     from subgame.play.aivat import Aivat, ValueFunction
+    from subgame.refine.reached import Move
     from subgame.serve.solutions import Opened
     from subgame.tree.strategy import Strategy
 
@@ -88,6 +91,11 @@ class Live:
         self.luck: Aivat | None = None
         self.values: ValueFunction | None = None
         self.thread: threading.Thread | None = None
+        self.left = False
+        """Whether another `Live` has the table."""
+        if self.graded_by_agent:
+            for record in row["hands"][-PAST:]:
+                self._grade_later(record)
         self.begin()
 
     def begin(self) -> None:
@@ -161,13 +169,36 @@ class Live:
             self.counting = False
             self.tables.store.put("tables", self.row)
 
+    @cached_property
+    def graded_by_agent(self) -> bool:
+        """Whether hands are graded by what the agent solves: those of its own game."""
+        from subgame.play.named import whole_blueprint
+
+        return not self.row["game"].startswith(SPOT) and whole_blueprint(self.game) is not None
+
     def _grade(self, record: Row) -> None:
-        """What each decision of the person cost, if the game is a spot that was solved."""
+        """What each decision of the person cost: by the solved spot, or later by the agent."""
         solution = self.tables.solution(self.row["game"])
         if solution is not None:
-            moves = [(int(player), str(action)) for player, action in record["moves"]]
             with solution.lock:
-                record["grades"] = grades(solution.solved, moves, record["seats"].index(0))
+                record["grades"] = grades(solution.solved, _moves(record), _own_seat(record))
+        elif self.graded_by_agent:
+            self._grade_later(record)
+
+    def _grade_later(self, record: Row) -> None:
+        """Grade a hand in the background, unless it was; hands that saw fewer cards come first."""
+
+        def work() -> None:
+            if self.left:
+                return
+            rows, why = graded_or_why(cast("Holdem", self.game), _moves(record), _own_seat(record))
+            with self.lock:
+                record["grades"], record["why"] = rows, why
+                if not self.left:
+                    self.tables.store.put("tables", self.row)
+
+        if "grades" not in record:
+            self.tables.background.do(work, cost=sum(player < 0 for player, _ in _moves(record)))
 
     def wait(self, infoset: str, legal: tuple[str, ...]) -> str:
         """Wait for the person's action; called by the thread of the hand."""
@@ -228,6 +259,8 @@ class Live:
 
     def leave(self) -> None:
         """End the thread; the table stays in the store."""
+        with self.lock:
+            self.left = True
         self.answers.put(None)
 
     # What is shown ---------------------------------------------------------------------------
@@ -242,6 +275,12 @@ class Live:
             if event.player >= 0:
                 betting = betting.child(event.action)
         return betting
+
+    @property
+    def grading(self) -> int:
+        """How many hands wait for their grades."""
+        hands = self.row["hands"][-PAST:] if self.graded_by_agent else ()
+        return sum("grades" not in hand for hand in hands)
 
     def view(self) -> dict[str, Any]:
         """Everything that the page shows."""
@@ -265,6 +304,7 @@ class Live:
                 "last": row["hands"][-1] if over else None,
                 "counting": self.counting,
                 "past": [past(hand) for hand in row["hands"][-PAST:]],
+                "grading": self.grading,
             }
             if state == "thinking":
                 shown["thinking"] = {
@@ -274,60 +314,35 @@ class Live:
                 }
             if self.asked:
                 infoset, legal = self.asked
-                shown |= {"knows": infoset, "legal": self._legal(legal)}
+                shown |= {"knows": infoset, "legal": named_actions(self.betting(), legal)}
             if (betting := self.betting()) is not None and hasattr(self.game, "deck"):
-                shown["holdem"] = self._holdem(betting, over)
+                game, seat = cast("Holdem", self.game), self.seat
+                shown["holdem"] = {
+                    "hands": self._hands(over),
+                    **chips_and_cards(game, seat.events, betting, open=self.asked is not None),
+                    "line": line_of_play(game, seat.events, seat.seat),
+                }
             elif betting is not None and self.asked:
                 shown["bets"] = {"least": betting.least_raise, "most": betting.most_raise}
             return shown
 
-    def _legal(self, legal: Sequence[str]) -> list[dict[str, str]]:
-        from subgame.spots.lines import action_name
-
-        betting = self.betting()
-        if betting is None:
-            return [{"id": action, "name": action} for action in legal]
-        return [{"id": action, "name": action_name(betting, action)} for action in legal]
-
-    def _holdem(self, betting: Betting, over: bool) -> dict[str, object]:
-        """Cards and chips as the person sees them."""
-        from subgame.games.holdem.chips import number
-
-        game: Any = self.game
-        deck, board = game.deck, list(game.board)
-        for event in self.seat.events:
-            if event.player < 0:
-                board += deck.parse(event.action)
-        hands = ["", ""]
+    def _hands(self, over: bool) -> list[str]:
+        """Both players' cards as far as the person sees them."""
         if over:
-            hands = [move[1] for move in self.row["hands"][-1]["moves"][:2]]
-        else:
-            hands[self.seat.seat] = self.seat.holds
-        return {
-            "hands": hands,
-            "board": [deck.card_name(card) for card in board],
-            "pot": betting.pot,
-            "bets": list(betting.bets),
-            "behind": list(betting.behind),
-            "to_call": betting.to_call,
-            "least": betting.least_raise if self.asked else None,
-            "most": betting.most_raise if self.asked else None,
-            "line": self._line(game),
-            "big_blind": number(game.rules.blinds[1]),
-        }
+            return [move[1] for move in self.row["hands"][-1]["moves"][:2]]
+        hands = ["", ""]
+        hands[self.seat.seat] = self.seat.holds
+        return hands
 
-    def _line(self, game: Holdem) -> list[dict[str, str]]:
-        from subgame.spots.lines import action_name
 
-        betting, out = game.start(), []
-        for event in self.seat.events:
-            if event.player < 0:
-                out.append({"who": "board", "text": event.action})
-                continue
-            who = "you" if event.player == self.seat.seat else "opponent"
-            out.append({"who": who, "text": action_name(betting, event.action)})
-            betting = betting.child(event.action)
-        return out
+def _moves(record: Row) -> list[Move]:
+    return [(int(player), str(action)) for player, action in record["moves"]]
+
+
+def _own_seat(record: Row) -> int:
+    """The seat in which the person played a hand."""
+    seat: int = record["seats"].index(0)
+    return seat
 
 
 class Tables:
@@ -337,6 +352,7 @@ class Tables:
         self.store = store
         self._live: OrderedDict[str, Live] = OrderedDict()
         self._lock = threading.RLock()
+        self.background = Background()
 
     def open(self, game: str, opponent: str, seed: int | None = None) -> dict[str, object]:
         """A new table."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import NamedTuple
 
 from subgame.errors import printable
@@ -38,6 +37,8 @@ def text(words: object, longest: int = LONGEST) -> str:
     >>> text("a & <b>"), text("x" * 99, 5)
     ('a &amp; &lt;b&gt;', 'xxxx…')
     """
+    from html import escape  # with a table of entities
+
     said = printable(str(words))
     return escape(said if len(said) <= longest else f"{said[: longest - 1]}…")
 

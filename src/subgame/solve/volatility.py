@@ -17,16 +17,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from subgame.engines.contract import Response
-from subgame.engines.factory import engine
-from subgame.solve.limits import check_count
+from subgame.solve.learners import Floats, learn
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 from subgame.tree.strategy import Strategy
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -97,26 +93,35 @@ class _Infosets:
 class _Player:
     """One player of a solve."""
 
-    def __init__(self, tree: SequenceTree, p: int) -> None:
-        self.tree, self.p, player = tree, p, tree.players[p]
+    def __init__(self, tree: SequenceTree, p: int, how: Volatility) -> None:
+        self.tree, self.p, self.how, player = tree, p, how, tree.players[p]
         self.owner = player.infoset_of
         self.blocks = [_Infosets(where, actions) for where, actions in player.blocks()]
 
-    def sigma(self, *, average: bool = False) -> Floats:
-        """[q] the strategy of the coming iteration, or the average strategy."""
+    def valued(self) -> Floats:
+        """[q] the strategy of the coming iteration."""
+        return self._of("weights")
+
+    played = valued
+
+    def average(self) -> Floats:
+        """[q] the average strategy."""
+        return self._of("average")
+
+    def _of(self, name: str) -> Floats:
         out = np.zeros(len(self.owner))
         for block in self.blocks:
-            out[block.where] = (block.average if average else block.weights).ravel()
+            out[block.where] = getattr(block, name).ravel()
         return self.tree.normalise(self.p, out)
 
-    def observe(self, t: int, response: Response, plan: Floats, how: Volatility) -> None:
+    def observe(self, t: int, response: Response, plan: Floats) -> None:
         """Learn from what the strategy, whose realisation plan [q] is given, gets."""
         assert response.sequences is not None
         assert response.infosets is not None
         regret = response.sequences - response.infosets[np.maximum(self.owner, 0)]
         for block in self.blocks:
             part, reach = (array[block.where].reshape(block.shape) for array in (regret, plan))
-            block.observe(t, part, reach, how)
+            block.observe(t, part, reach, self.how)
 
 
 def solve_volatility(tree: PublicTree, iterations: int, how: Volatility | None = None) -> Strategy:
@@ -127,13 +132,8 @@ def solve_volatility(tree: PublicTree, iterations: int, how: Volatility | None =
     >>> sg.exploitability(tree, solve_volatility(tree, 1000)) < 1e-3
     True
     """
-    check_count("iterations", iterations)
     whole, how = sequence_tree(tree), how or Volatility()
-    run, players = engine(whole), [_Player(whole, p) for p in (0, 1)]
-    for t in range(iterations):
-        for p in (0, 1):
-            mine = players[p].sigma()
-            response = run.values(p, mine, run.plan(1 - p, players[1 - p].sigma()))
-            players[p].observe(t, response, run.plan(p, mine), how)
-    one, two = (player.sigma(average=True) for player in players)
+    players = [_Player(whole, p, how) for p in (0, 1)]
+    learn(whole, players, iterations)
+    one, two = (player.average() for player in players)
     return Strategy(tree, (one, two))

@@ -37,9 +37,9 @@ from subgame.tree.ranges.tree import Merge, RangeTree, range_tree
 SCHEDULE = "hs-dcfr"
 LINES = ("", "c")
 """The decisions of a row: the first of each player."""
-USUAL = 110
-"""Iterations to 0.5 % of the pot, as in ``subgame bench holdem`` (flop-a); five times the accuracy
-takes about four times as many."""
+USUAL = 145
+"""Iterations to 0.5 % of the pot, as in docs/results/report-gpu.json (147 in the mean); five times
+the accuracy takes about four times as many."""
 Progress = Callable[[int, int, dict[str, Any]], None]
 
 
@@ -182,7 +182,7 @@ def logged(path: str | Path) -> Table:
 class Quote(NamedTuple):
     """What a report needs."""
 
-    memory: int  # bytes for one flop
+    memory: int  # bytes for the largest flop
     seconds: float  # for all flops, one after another
 
 
@@ -202,20 +202,38 @@ def check_log(
 
 
 def quote(
-    flops: Sequence[Flop], game: Callable[[str], Holdem], target: float, device: str | None = None
+    flops: Sequence[Flop],
+    game: Callable[[str], Holdem],
+    target: float,
+    device: str | None = None,
+    threads: int | None = None,
 ) -> Quote:
-    """An estimate from three iterations on the first flop."""
+    """An estimate from three iterations on the first flop.
+
+    Flops with the same suits and pairs are taken to be alike. One of each kind is compiled: its
+    time is to that of the first flop as its memory is.
+    """
     began = time.perf_counter()
     tree = _tree(game(flops[0].name), device)
-    run = Run(tree, parse(SCHEDULE), device=device)
+    run = Run(tree, parse(SCHEDULE), threads=threads, device=device)
     run.advance(1)
     run.measure()
     built = time.perf_counter() - began
     before = time.perf_counter()
     run.advance(2)
-    seconds = (time.perf_counter() - before) / 2
-    one = built + usual_iterations(target) * seconds
-    return Quote(memory_needed(tree, SCHEDULE), len(flops) * one)
+    one = built + usual_iterations(target) * (time.perf_counter() - before) / 2
+    kinds: dict[tuple[str, ...], list[str]] = {}
+    for flop in flops:
+        looks = texture(game(flop.name).board, tree.holdem.deck)
+        kinds.setdefault((looks["suits"], looks["pairs"]), []).append(flop.name)
+    sizes = {kind: _size(game(names[0]), device) for kind, names in kinds.items()}
+    total = sum(len(names) * sizes[kind] for kind, names in kinds.items())
+    return Quote(max(sizes.values()), one * total / memory_needed(tree, SCHEDULE))
+
+
+def _size(game: Holdem, device: str | None) -> int:
+    """Bytes that solving a flop needs."""
+    return memory_needed(_tree(game, device), SCHEDULE)
 
 
 def usual_iterations(target: float) -> float:

@@ -12,7 +12,6 @@ no card; later the flop as one event and turn and river a card at a time, also a
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
 from collections.abc import Callable, Iterable
@@ -148,10 +147,8 @@ class Holdem(Frozen, Game):
 
     def facing(self, board: tuple[int, ...], reach: Floats) -> Floats:
         """[hand] the opponent's reach that is possible with each hand on a board, added up."""
-        from subgame.games.holdem.equity import possible
-
         if not self.folded:
-            return possible(self.deck, reach)
+            return self.deck.facing(reach)
         out, theirs = np.zeros(self.deck.num_hands), np.flatnonzero(reach)
         free = np.flatnonzero(self.deck.compatible((*board, *self.dead)))
         out[free] = self.pair_weights(board, free, theirs) @ reach[theirs]
@@ -306,7 +303,9 @@ class Holdem(Frozen, Game):
     def _pair_weights(self) -> Floats:
         """The weight of each hand of player 0 times that of all player 1 may hold then: [hand]."""
         mine, yours = self.weights()
-        return mine * (self.facing(self.board, yours) if self.folded else self.deck.facing(yours))
+        if self.folded:
+            return mine * self.facing(self.board, yours)
+        return mine * (self.deck.disjoint @ yours)  # nothing is subtracted, so little is rounded
 
     def _meets(self, hand: int) -> Floats:
         """[hand] the weight of each hand of player 1 beside a hand of player 0."""
@@ -469,5 +468,7 @@ def _short(weighted: Range) -> str:
     text = str(weighted).replace(",", " ")
     if len(text) <= _LONG:
         return text
+    import hashlib  # with OpenSSL, which takes a hundredth of a second
+
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     return f"{np.count_nonzero(weighted.weights)} hands #{digest}"

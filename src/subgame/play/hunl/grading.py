@@ -3,13 +3,14 @@
 Both ranges are followed as the agent follows them (`subgame.play.hunl.early`). Before the flop the
 actions have the values of the blueprint (`subgame.play.blueprint_values`). The flop is solved to a
 depth limit at its end (`subgame.play.hunl.street`), the turn and the river to the end of the game
-(`subgame.play.hunl.turn`). A bet that was made is always among those that are solved.
+(`subgame.play.hunl.turn`). Each street is solved once, with all bets that were made on it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import Betting
 from subgame.play.blueprint_values import BlueprintValues
 from subgame.play.hunl.early import EarlyStreets
-from subgame.play.hunl.plans import FLOP, EarlyState, Request, with_bet
+from subgame.play.hunl.plans import FLOP, EarlyState, Request
 from subgame.play.hunl.rollouts import Rollouts
 from subgame.play.hunl.street import LimitedStreet, SolvedStreet, street_solved
 from subgame.play.hunl.turn import MENUS, RIVER_MENUS, ROOT, TurnSolver
@@ -35,7 +36,9 @@ from subgame.solve.solver import Limits
 
 Floats = NDArray[np.float64]
 ITERATIONS = 100
-"""Of each solve."""
+"""Of the solves of a flop and of a turn."""
+RIVER = 5
+"""How many times as many a river has: with many sizes it needs them, and they take a second."""
 SIZES = f"{FLOP}; {MENUS[1]}", f"{FLOP}; {RIVER_MENUS[-1]}"
 """The bets of the flop and the turn, and those of the river."""
 HELD = 0.01
@@ -97,7 +100,11 @@ class HandGrader:
         self.blueprint, self.iterations = blueprint, iterations
         self.values = BlueprintValues(blueprint)
         self.menus = tuple(BetSizes.parse(menu) for menu in menus)
-        self.request = Request(0, Search(ROOT, None, None, iterations, None), Clock(None))
+        self.requests = tuple(
+            Request(0, Search(ROOT, None, None, count, None), Clock(None))
+            for count in (iterations, RIVER * iterations)
+        )
+        """Those of a turn and of a river."""
 
     def near(self, game: Holdem) -> bool:
         """Whether the stacks are about the blueprint's, so that early streets are graded."""
@@ -105,7 +112,7 @@ class HandGrader:
         return abs(float(most) - float(own)) <= NEAR * float(own)
 
     def grade(self, game: Holdem, moves: Sequence[Move], seat: int) -> list[GradedDecision]:
-        """The decisions of the player in a seat; `moves` begin with both hands.
+        """The decisions of the player in a seat; `moves` begin with both hands, whoever dealt them.
 
         An unknown hand of the other player may be empty.
         """
@@ -114,12 +121,14 @@ class HandGrader:
         start = EarlyState(ReachedRanges.start(game), self.blueprint.game.start())
         place, rows = _Place(start), list[GradedDecision]()
         with one_blas_thread():
-            for player, action in moves[2:]:
+            for k, (player, action) in enumerate(moves[2:], 2):
                 if player == CHANCE:
                     dealt = EarlyState(place.reached.after(action), place.state.abstract)
                     place = _Place(dealt)
                     continue
-                place = self._solved(_holding(place, seat, hand), action, seat)
+                place = _holding(place, seat, hand)
+                if moves[k - 1][0] == CHANCE and place.reached.betting.street > 0:
+                    place = self._solved(place, _street(moves[k:]), seat)
                 if player != place.reached.player:
                     raise SubgameError(f"It is not the turn of player {player}.")
                 if player == seat and (place.reached.betting.street > 1 or self.near(game)):
@@ -127,25 +136,20 @@ class HandGrader:
                 place = self._after(streets, place, action)
         return rows
 
-    def _solved(self, place: _Place, action: str, seat: int) -> _Place:
-        """The same with a solution that knows the action."""
+    def _solved(self, place: _Place, made: str, seat: int) -> _Place:
+        """The same with a solution of the street that begins; `made` are the actions on it."""
         reached, betting = place.reached, place.reached.betting
-        if betting.street == 0 or (betting.street == 1 and not self.near(reached.game)):
+        if betting.street == 1 and not self.near(reached.game):
             return place
         last = betting.street == reached.game.rules.last_street
-        game = with_bet(replace(reached.game, bets=self.menus[last]), betting, action)
-        if betting.street == 1:
-            if place.street is not None and action in place.street.rows(betting).actions:
-                return place
-            at = LimitedStreet(
-                self.blueprint, replace(reached, game=game), place.state.abstract, seat
-            )
-            return place._replace(street=street_solved(at, Rollouts(), Limits(self.iterations)))
-        if place.followed is not None and action in reached.actions:
-            return place
+        menu, request = self.menus[last], self.requests[last]
+        game = replace(reached.game, bets=replace(menu, added=(f"{betting}{made}",)))
         here = replace(reached, game=game)
-        solver = TurnSolver(game, str(self.menus[last]))
-        live = solver.solved(here, self.request._replace(seat=here.player), 1.0)
+        if betting.street == 1:
+            at = LimitedStreet(self.blueprint, here, place.state.abstract, seat)
+            return place._replace(street=street_solved(at, Rollouts(), Limits(self.iterations)))
+        solver = TurnSolver(game, str(menu))
+        live = solver.solved(here, request._replace(seat=here.player), 1.0)
         return place._replace(state=place.state._replace(reached=here), followed=live.before)
 
     def _rows(self, streets: EarlyStreets, place: _Place) -> Rows:
@@ -189,6 +193,11 @@ class HandGrader:
             share = rows.probabilities[:, rows.actions.index(action)]
             state = state._replace(reached=reached.after(action, share))
         return place._replace(state=state)
+
+
+def _street(moves: Sequence[Move]) -> str:
+    """The actions before the next card."""
+    return "".join(action for _, action in takewhile(lambda move: move[0] != CHANCE, moves))
 
 
 def _holding(place: _Place, seat: int, hand: int) -> _Place:

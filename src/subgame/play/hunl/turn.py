@@ -191,7 +191,6 @@ def in_other_seat(live: Live) -> Live:
 def load_kernels(deck: Deck) -> None:
     """Load what a first decision needs, so that it takes no longer than the others."""
     rank_hands(tuple(range(5)), deck)
-    deck.facing(np.zeros(deck.num_hands))
     tiny = endgame("QsJhThKs", 4, 6, bets="postflop: a", deck=Deck("TJQKA", "hs"))
     here = ReachedRanges.start(tiny)
     tree = here.subgame.tree

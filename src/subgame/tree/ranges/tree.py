@@ -17,7 +17,6 @@ every hand.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -282,6 +281,8 @@ class RangeTree(PublicTree):
 
     @cached_property
     def digest(self) -> str:
+        import hashlib  # with OpenSSL, which takes a hundredth of a second
+
         sha = hashlib.sha256()
         boards = self.boards if self.merged else self.boards[: BoardArrays._fields.index("size_at")]
         for array in (*self.betting_tree, *boards, *(side.reach for side in self.players)):

@@ -13,8 +13,11 @@ import {
   Field,
   Problem,
   Wait,
+  typed,
+  selected,
+  Tabs,
 } from "../lib/core.js";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { Card, Cards, cards } from "../lib/cards.js";
 import { RangeGrid } from "../lib/range_grid.js";
@@ -64,7 +67,7 @@ export function Play() {
     }
   };
   const set = (key) => (event) => go(withQuery({ [key]: event.target.value }), { replace: true });
-  const solvable = list.filter((each) => !each.holdem);
+  const solvable = list.filter((game) => !game.holdem);
   return html`<section class="page narrow">
     <h1>Play</h1>
     <p class="lead">
@@ -76,11 +79,11 @@ export function Play() {
       <${Field} id="game" label="Game"
         ><select id="game" value=${game} onChange=${set("game")}>
           <optgroup label="Hold'em">
-            ${list.filter((each) => each.holdem).map((each) => html`<option key=${each.name} value=${each.name}>${each.name}: ${each.summary}</option>`)}
+            ${list.filter((game) => game.holdem).map((game) => html`<option key=${game.name} value=${game.name}>${game.name}: ${game.summary}</option>`)}
           </optgroup>
           ${spots.length ? html`<optgroup label="Spots that you solved">${spots.map((job) => html`<option key=${job.id} value="job:${job.id}">${job.name}</option>`)}</optgroup>` : null}
           <optgroup label="Other games">
-            ${solvable.map((each) => html`<option key=${each.name} value=${each.name}>${each.uploaded ? each.summary : `${each.name}: ${each.summary}`}</option>`)}
+            ${solvable.map((game) => html`<option key=${game.name} value=${game.name}>${game.uploaded ? game.summary : `${game.name}: ${game.summary}`}</option>`)}
           </optgroup>
         </select><//
       >
@@ -125,24 +128,30 @@ export function Table({ id }) {
   const view = useSignal(null),
     error = useSignal(null),
     busy = useSignal(false);
-  const take = (promise) =>
-    promise.then(
-      (found) => {
-        view.value = found;
+  const newest = useRef(0); // an answer that was asked for before a newer one is not shown
+  const take = (promise) => {
+    const mine = (newest.current += 1);
+    return promise.then(
+      (table) => {
+        if (mine !== newest.current) return;
+        view.value = table;
         error.value = null;
       },
       (failed) => {
-        error.value = failed;
+        if (mine === newest.current) error.value = failed;
       },
     );
+  };
   useEffect(() => {
     take(api(`/tables/${id}`));
   }, [id]);
   useEffect(() => {
-    // an opponent that thinks is asked again
-    if ((view.value?.state !== "thinking" && !view.value?.counting) || view.value.error)
-      return undefined;
-    const timer = setTimeout(() => take(api(`/tables/${id}`)), 400);
+    // an opponent that thinks is asked again, and so are grades that are still missing
+    if (!view.value || view.value.error) return undefined;
+    const { state, counting, grading } = view.value;
+    if (state !== "thinking" && !counting && !grading) return undefined;
+    const wait = state === "thinking" || counting ? 400 : 1500;
+    const timer = setTimeout(() => busy.value || take(api(`/tables/${id}`)), wait);
     return () => clearTimeout(timer);
   }, [view.value]);
   const now = view.value;
@@ -177,7 +186,7 @@ export function Table({ id }) {
       const { state } = view.value,
         goes_on = (key === "Enter" || key === " ") && !target.closest("button, a, summary");
       if (state === "your turn") {
-        const chosen = choices(view.value).find((each) => each.key === key.toLowerCase());
+        const chosen = choices(view.value).find((choice) => choice.key === key.toLowerCase());
         if (chosen) act(chosen.id);
         else sure.value = "";
         if (key.toLowerCase() === "r" && document.getElementById("bet")) {
@@ -237,19 +246,23 @@ export function Table({ id }) {
       }
     </div>
     ${
-      now.state === "over" && now.last.grades?.length
+      now.state === "over" && (now.last.grades?.length || (now.grading && !now.last.grades))
         ? html`<section class="box">
             <h2>Your decisions</h2>
-            <${Grades}
-              rows=${now.last.grades}
-              job=${now.game.slice(4)}
-              label="Grades of this hand"
-            />
+            ${
+              now.last.grades
+                ? html`<${Grades}
+                    rows=${now.last.grades}
+                    job=${now.game.slice(4)}
+                    label="Grades of this hand"
+                  />`
+                : html`<${Wait}>Being graded; play on meanwhile<//>`
+            }
           </section>`
         : null
     }
     ${now.state === "over" ? html`<${Reveal} now=${now} />` : null}
-    ${now.past.some((hand) => hand.grades.length) ? html`<${Past} hands=${now.past} job=${now.game.slice(4)} />` : null}
+    ${now.grading || now.past.some((hand) => hand.grades.length) ? html`<${Past} hands=${now.past} grading=${now.grading} job=${now.game.slice(4)} />` : null}
   </section>`;
 }
 
@@ -353,16 +366,16 @@ function Actions({ now, act, busy, sure }) {
   };
   return html`<div class="actions" role="group" aria-label="Your actions">
       ${choices(now).map(
-        (each) =>
+        (choice) =>
           html`<button
             type="button"
-            key=${each.id}
-            class=${sure === each.id ? "primary" : ""}
+            key=${choice.id}
+            class=${sure === choice.id ? "primary" : ""}
             disabled=${busy}
-            onClick=${() => act(each.id)}
+            onClick=${() => act(choice.id)}
           >
-            <kbd>${each.key.toUpperCase()}</kbd>${" "}
-            ${sure === each.id ? "all-in: are you sure?" : each.name}${each.more ? html` <small class="num">${each.more}</small>` : null}
+            <kbd>${choice.key.toUpperCase()}</kbd>${" "}
+            ${sure === choice.id ? "all-in: are you sure?" : choice.name}${choice.more ? html` <small class="num">${choice.more}</small>` : null}
           </button>`,
       )}
     </div>
@@ -376,12 +389,9 @@ function Actions({ now, act, busy, sure }) {
               ><input
                 id="bet"
                 placeholder=${now.holdem ? "600, 6bb or 50%" : ""}
-                value=${total.value}
+                ...${typed(total)}
                 aria-invalid=${wrong.value ? "true" : undefined}
-                aria-describedby=${wrong.value ? "bet-error" : undefined}
-                onInput=${(e) => {
-                  total.value = e.target.value;
-                }} /><//
+                aria-describedby=${wrong.value ? "bet-error" : undefined} /><//
             ><button disabled=${busy || !total.value}>Bet</button>
           </form>`
         : null
@@ -485,31 +495,24 @@ function Reveal({ now }) {
     ${
       ranged.length
         ? html`<h3 class="third">Its range, and what it does with each hand</h3>
-            <div class="tabs" role="group" aria-label="Decisions">
-              ${ranged.map(
-                ([step, k]) =>
-                  html`<button
-                    type="button"
-                    key=${k}
-                    aria-pressed=${k === at}
-                    onClick=${() => {
-                      chosen.value = k;
-                    }}
-                  >
-                    ${place(step.infoset)}
-                  </button>`,
-              )}
-            </div>
+            <${Tabs}
+              label="Decisions"
+              options=${ranged.map(([step, k]) => [k, place(step.infoset)])}
+              value=${at}
+              onPick=${(k) => {
+                chosen.value = k;
+              }}
+            />
             <div class="range-small">
               <${RangeGrid}
-                told=${steps[at].range}
+                range=${steps[at].range}
                 label="Range of the opponent by class of hands"
               />
             </div>`
         : null
     }
     ${now.holdem ? null : html`<p class="hint">The whole hand: ${now.last.moves.map(([player, action]) => `${player < 0 ? "dealt" : now.last.seats[player] === 0 ? "you" : now.opponent_name} ${action}`).join(", ")}</p>`}
-    ${now.holdem && !now.game.startsWith("job:") ? html`<p><a class="button" href="/api/tables/${now.id}/hands.phhs" download>Save all hands as PHH</a> <a class="button" href="/hands?table=${now.id}">Grade these hands</a></p>` : null}
+    ${now.holdem && !now.game.startsWith("job:") ? html`<p><a class="button" href="/api/tables/${now.id}/hands.phhs" download>Save all hands as PHH</a></p>` : null}
   </section>`;
 }
 
@@ -558,6 +561,17 @@ export const wrong = (hand, street = null) =>
     (row) => row.lost !== null && !row.right && (street === null || row.street === street),
   );
 
+// Which hands of a list are shown.
+export const SHOWN = {
+  all: ["all", () => true],
+  graded: ["graded", (hand) => hand.lost !== null],
+  wrong: ["with mistakes", (hand) => wrong(hand)],
+  preflop: ["mistakes before the flop", (hand) => wrong(hand, "preflop")],
+  flop: ["mistakes on the flop", (hand) => wrong(hand, "flop")],
+  turn: ["mistakes on the turn", (hand) => wrong(hand, "turn")],
+  river: ["mistakes on the river", (hand) => wrong(hand, "river")],
+};
+
 // A list of hands with what each lost; one of them is shown with its grades.
 export function HandList({ rows, about, lost, grades }) {
   const chosen = useSignal(null);
@@ -575,7 +589,7 @@ export function HandList({ rows, about, lost, grades }) {
           >
             ${whole(hand.number)} <${Cards} text=${hand.held} small />${" "}${about(hand)}${" "}
             <span class="num ${hand.lost === null ? "soft" : wrong(hand) ? "bad" : "good"}"
-              >${hand.lost === null ? "not graded" : `lost ${lost(hand)}`}</span
+              >${hand.lost !== null ? `lost ${lost(hand)}` : hand.waits ? "waits for its grades" : "not graded"}</span
             >
           </button>
           ${chosen.value === hand.number ? grades(hand) : null}
@@ -584,35 +598,28 @@ export function HandList({ rows, about, lost, grades }) {
   </ul>`;
 }
 
-// The hands that were played, all or those with mistakes; one of them is shown with its grades.
-function Past({ hands, job }) {
+// The hands that were played, all or some; one of them is shown with its grades.
+function Past({ hands, grading, job }) {
   const shown = useSignal("all");
-  const rows = hands.filter((hand) => shown.value === "all" || wrong(hand)).reverse();
+  const rows = hands.filter(SHOWN[shown.value][1]).reverse();
   return html`<section class="box past">
     <div class="range-head">
       <h2>Hands played</h2>
       <label class="choices" for="past-shown"
         >show${" "}
-        <select
-          id="past-shown"
-          class="inline"
-          value=${shown.value}
-          onChange=${(e) => {
-            shown.value = e.target.value;
-          }}
-        >
-          <option value="all">all</option>
-          <option value="wrong">with mistakes</option>
+        <select id="past-shown" class="inline" ...${selected(shown)}>
+          ${Object.entries(SHOWN).map(([key, [name]]) => html`<option key=${key} value=${key}>${name}</option>`)}
         </select></label
       >
     </div>
+    ${grading ? html`<${Wait}>The agent grades your decisions: ${whole(grading)} ${grading === 1 ? "hand" : "hands"} left<//>` : null}
     <${HandList}
       rows=${rows}
       about=${(hand) => html`${["OOP", "IP"][hand.seat]}${" "}<span class="num">${hand.won > 0 ? "+" : ""}${number(hand.won, 0)}</span>`}
       lost=${(hand) => number(hand.lost, 2)}
-      grades=${(hand) => html`<${Grades} rows=${hand.grades} job=${job} label=${`Grades of hand ${hand.number}`} />`}
+      grades=${(hand) => (hand.grades.length ? html`<${Grades} rows=${hand.grades} job=${job} label=${`Grades of hand ${hand.number}`} />` : html`<p class="hint">${hand.waits ? "It waits for its grades." : hand.why}</p>`)}
     />
-    ${rows.length ? null : html`<p class="soft">No hand with a mistake.</p>`}
+    ${rows.length ? null : html`<p class="soft">No hand of that kind.</p>`}
   </section>`;
 }
 
