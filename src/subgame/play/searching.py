@@ -30,6 +30,8 @@ from subgame.refine.verbs.start import start_of
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
+RARE = 1e-4
+"""Infosets below this share of the likeliest one are left out of the range that is shown."""
 SHOWN = 5
 """Infosets of a range that an explanation shows, the most likely ones."""
 
@@ -111,8 +113,9 @@ def actions_of(line: Sequence[Move]) -> tuple[str, ...]:
 
 
 def shares(reached: Reached, p: int) -> dict[str, float]:
-    """A player's range: information state -> probability, those that are possible."""
+    """A player's range: information state -> probability, without those that hardly ever occur."""
     weight = reached.reach[p] * (reached.weight(p) > 0)
+    weight = weight * (weight > RARE * weight.max())
     names, total = reached.names(p), max(weight.sum(), 1e-100)
     return {names[k]: float(weight[k] / total) for k in np.flatnonzero(weight).tolist()}
 
