@@ -315,10 +315,10 @@ def test_theorem_1_of_brown_and_sandholm() -> None:
 
     sigma' has all subgames refined by Reach-Maxmargin, sigma^-S all but S.
     """
-    cases = with_gifts(range(0, 300, 2))
-    assert len(cases) > 50
+    cases = with_gifts(range(0, 300, 4))
+    assert len(cases) > 20
     reached = 0
-    for seed, p, subgames in cases[:20]:
+    for seed, p, subgames in cases[:12]:
         tree, blueprint = tree_of(name_of(seed)), blueprint_of(seed)
         both = [
             sg.refine(tree, blueprint, at=subgames, technique=name, schedule="lp", player=p)
@@ -335,7 +335,7 @@ def test_theorem_1_of_brown_and_sandholm() -> None:
             for s in np.flatnonzero(reach):
                 assert after <= most - part.weight[s] * part.margins[s] + EXACT, seed
                 reached += part.margins[s] > 1e-3
-    assert reached > 10
+    assert reached > 5
 
 
 # Gifts ------------------------------------------------------------------------------------------
@@ -384,7 +384,7 @@ def taken(roots: list[Root], at: Sequence, share: float) -> float:
 def test_gifts_and_their_division() -> None:
     """Gifts agree with a count by hand, and all slots together never take more than was given."""
     positive = several = 0
-    for seed, p, subgames in with_gifts(range(0, 300, 2)):
+    for seed, p, subgames in with_gifts(range(0, 300, 4)):
         oracle, blueprint = oracle_of(name_of(seed)), blueprint_of(seed)
         gifts, profile, o = gifts_by_hand(seed, 1 - p), profile_of(blueprint), 1 - p
         roots = [root_of(oracle, subgame, profile, p) for subgame in subgames]
