@@ -103,7 +103,7 @@ def test_any_strategy_is_worth_what_the_cpu_engine_says(
 def test_a_merged_tree_is_solved_with_every_hand(board: str, device: str) -> None:
     """What the tree's own engine does, in the tree's own layout."""
     deck = Deck("789TJQ", "cdhs")
-    game = sg.holdem.endgame(board, 20, 60, bets="all: 1x", deck=deck)
+    game = sg.holdem.endgame(board, 20, 60, bets="all: 1x / cap 1", deck=deck)
     vars(game)["symmetries"] = np.zeros(1, dtype=np.int64)  # any memory will do then
     tree = compile_range_tree(game, merge=True)
     assert tree.merged

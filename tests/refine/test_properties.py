@@ -25,7 +25,7 @@ from subgame.refine.subgame import Subgame, Trunk, combine
 from subgame.refine.verbs.refine import Part, Refinement, _safe_parts
 
 SEEDS = range(300)
-LP_SEEDS = [*range(0, 300, 5), 267]
+LP_SEEDS = [*range(0, 300, 9), 267]
 """In game 267 Reach-Maxmargin gives a gift back."""
 SAFE = {"resolve": sg.Resolve(), "maxmargin": sg.Maxmargin(), "reach": sg.ReachMaxmargin()}
 EXACT = 1e-7
@@ -140,7 +140,7 @@ def test_safe_techniques_are_safe_up_to_the_gap(name: str) -> None:
 @pytest.mark.parametrize("least", [0.0, 1e-12, 1e-6])
 def test_blueprints_that_hardly_ever_come_somewhere(least: float) -> None:
     """Nearly pure blueprints: root infosets with tiny weights, or that are never reached at all."""
-    for seed in range(0, 60, 5):
+    for seed in range(0, 60, 9):
         tree = tree_of(name_of(seed))
         rng = np.random.default_rng(seed)
         weights = []
@@ -260,7 +260,7 @@ def test_margins_are_the_optimum_of_lp3() -> None:
                 best = largest_margin(oracle, root, {s: v + gifts[s] for s, v in cbv.items()})
                 assert part.margin == pytest.approx(best, abs=EXACT), seed
                 count += 1
-    assert count > 250
+    assert count > 125
 
 
 def response_reach(strategy: sg.Strategy, part: Part) -> NDArray[np.float64]:
@@ -291,7 +291,7 @@ def test_theorem_1_of_moravcik() -> None:
             for s in np.flatnonzero(reach):
                 assert after <= before - part.weight[s] * part.margin + EXACT, seed
                 reached += part.margin > 1e-3
-    assert reached > 50
+    assert reached > 25
 
 
 @cache
