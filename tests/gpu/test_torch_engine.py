@@ -234,7 +234,7 @@ def test_cfr_br_approaches_the_value(learner: int, device: str) -> None:
     exact = sg.solve(tree, "pdcfr+", iterations=1000).value
     plan, gpu = parse(f"cfr-br(responder={1 - learner})"), TorchRangeEngine(tree, device)
     run, done, gaps = solver(gpu, plan), 0, []
-    for count in (10, 50, 140):
+    for count in (5, 25, 70):
         run.advance(plan.discounts(done + 1, count + 1), done + 1)
         done += count
         against = gpu.plan(learner, run.pair[learner].average)
