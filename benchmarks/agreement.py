@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import subgame as sg
 from subgame.engines.factory import engine
@@ -85,17 +86,28 @@ def ranges(name: str) -> sg.PublicTree:
     return sg.compile(GAMES[name], merge=False)
 
 
-def laid_over(strategy: sg.Strategy, tree: sg.PublicTree) -> sg.Strategy:
+@cache
+def places(name: str) -> list[NDArray[np.int64]]:
+    """[player][sequence] where the probabilities of the explicit tree lie on the range tree."""
+    tree, other = explicit(name), ranges(name)
+    first, second = (np.arange(side.num_sequences, dtype=other.dtype) for side in other.players)
+    numbers = sg.Strategy(other, (first, second), check=False)
+    rows = {(p, infoset): row for p, infoset, row in numbers.rows()}
+    out = []
+    for p, side in enumerate(tree.players):
+        out.append(np.zeros(side.num_sequences, np.int64))
+        for i, infoset in enumerate(side.names):
+            row = rows[p, infoset]
+            out[p][side.sequences(i)] = [int(row[action]) for action in side.actions[i]]
+    return out
+
+
+def laid_over(strategy: sg.Strategy, name: str) -> sg.Strategy:
     """A strategy of the range tree on the explicit tree of the same game."""
-    if strategy.tree is tree:
+    if strategy.tree is explicit(name):
         return strategy
-    rows = {(p, name): row for p, name, row in strategy.rows()}
-    table = {
-        f"player {p}: {name}": rows[p, name]
-        for p, side in enumerate(tree.players)
-        for name in side.names
-    }
-    return sg.Strategy.from_table(tree, table)
+    laid = [probs[place] for probs, place in zip(strategy.probs, places(name), strict=True)]
+    return sg.Strategy.from_weights(explicit(name), laid)
 
 
 def averages(name: str, run_by: Any, schedule: str) -> Iterator[sg.Strategy]:
@@ -112,7 +124,7 @@ def averages(name: str, run_by: Any, schedule: str) -> Iterator[sg.Strategy]:
         first, second = (
             np.asarray(run_by.behaviour(p, cfr.pair[p].average), run_by.tree.dtype) for p in (0, 1)
         )
-        yield laid_over(sg.Strategy(run_by.tree, (first, second)), explicit(name))
+        yield laid_over(sg.Strategy(run_by.tree, (first, second)), name)
 
 
 def lost(name: str, schedule: str, strategy: sg.Strategy) -> float:

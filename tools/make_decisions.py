@@ -36,7 +36,6 @@ from subgame.engines.arrays import as_numpy
 from subgame.games.actions import kind_of
 from subgame.games.base import CHANCE
 from subgame.games.holdem.bets import BetSizes
-from subgame.games.holdem.equity import possible
 from subgame.games.holdem.game import Holdem, HoldemState
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Bet, Betting, total_of
@@ -259,7 +258,7 @@ def open_shove() -> Situation:
     classes = [class_names(deck)[k] for k in class_of(deck)]
     pushed = np.array([chart.push[name] for name in classes])
     gain = np.array([chart.call_ev[name] for name in classes]) * float(game.rules.blinds[1])
-    chance, pot = possible(deck, pushed), float(betting.pot)
+    chance, pot = deck.facing(pushed), float(betting.pot)
     losses = np.stack([np.maximum(gain, 0), np.maximum(-gain, 0)], axis=1) / pot
     return Situation(
         name="unopened, an open-shove, preflop, 0",

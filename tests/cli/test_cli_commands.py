@@ -263,6 +263,7 @@ def few_techniques(meter: Meter) -> demo.Section:
 
 
 def test_demo(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "SCHEDULES", dict.fromkeys(demo.SCHEDULES, 300))
     result = cli("demo", "--json").json()
     (spot,) = result["sections"]["river"]
     assert sum(spot["ev"]) == pytest.approx(100)

@@ -23,7 +23,7 @@ RIVER = (
     "--ip",
     "QQ,AK",
     "--iterations",
-    "300",
+    "100",
     "--json",
 )
 

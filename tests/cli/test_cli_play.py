@@ -16,23 +16,23 @@ def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_match_prints_what_its_contract_says(cli: Cli, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    words = ["--game", "leduc", "--hands", "200", "--seed", "3", "--duplicate", "--aivat"]
+    words = ["--game", "leduc", "--hands", "60", "--seed", "3", "--duplicate", "--aivat"]
     result = cli("match", "uniform", "call", *words, "--log", str(log), "--json").json()
     keys = {"hands", "seconds", "unit", "mean", "interval95", "aivat_mean", "aivat_interval95"}
     assert keys | {"log", "breakdown"} == set(result)
-    for groups, hands in (("streets", 200), ("seats", 2)):
+    for groups, hands in (("streets", 60), ("seats", 2)):
         rows = result["breakdown"][groups]
         assert groups == "seats" or sum(row["hands"] for row in rows) == hands
     shares = sum(row["share"] for row in result["breakdown"]["streets"])
     assert shares == pytest.approx(result["mean"])
-    assert (result["hands"], result["unit"], result["log"]) == (200, "chips", str(log))
+    assert (result["hands"], result["unit"], result["log"]) == (60, "chips", str(log))
     assert result["aivat_interval95"] < result["interval95"]
-    assert len(log.read_text().splitlines()) == 201
+    assert len(log.read_text().splitlines()) == 61
     again = cli("match", "uniform", "call", *words, "--json").json()
     assert (again["mean"], again["aivat_mean"]) == (result["mean"], result["aivat_mean"])
     shown = cli("match", "uniform", "call", *words).out
     assert "by AIVAT" in shown
-    assert "200 hands" in shown
+    assert "60 hands" in shown
 
 
 def test_a_saved_strategy_plays_and_is_beaten(cli: Cli, tmp_path: Path) -> None:

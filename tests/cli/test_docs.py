@@ -46,6 +46,7 @@ SHORTER = {
         ("--stack 1000 --target 0.1%", "--stack 1000 --iterations 20"),
         ("--stack 1000 --out spot", "--stack 1000 --iterations 20 --out spot"),
         ("--target 0.05%", "--iterations 30"),
+        ("--folded 'random,22+:0,AT+:0' ", "--iterations 2 --oop 22+,AK --ip 99,AQ "),
     ],
 }
 CONNECTS = re.compile(r"^(acpc|slumbot) |=\d{5}")

@@ -17,7 +17,6 @@ import pytest
 from cli_helpers import Cli, runner
 
 import subgame as sg
-from subgame.games.holdem.equity import possible
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.isomorphism import canonicalise
 from subgame.solve.schedule import parse
@@ -273,7 +272,7 @@ def test_the_cards_that_come_add_up_to_the_street_before(turn: Endgame) -> None:
     reach = here.reach(walk)
     for seat, p in (("oop", 0), ("ip", 1)):  # the same hands as on the turn
         mean = np.average(rows.column(f"equity_{seat}"), weights=rows.column("chance"))
-        likely = reach[p] * possible(here.game.deck, reach[1 - p])
+        likely = reach[p] * here.game.deck.facing(reach[1 - p])
         equity = here.equities(walk.board, reach)[p]
         want = np.nansum(likely * equity) / likely.sum()
         assert mean == pytest.approx(want, abs=1e-6)

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import subgame as sg
-from gpu_check import agreement, check, measure
 from gpu_check import buckets as check_buckets
+from gpu_check import check, measure
 from gpu_check import games as check_games
 from gpu_check import larger as check_larger
 from subgame.engines.torch import TorchRangeEngine, TorchSequenceEngine
@@ -150,16 +150,11 @@ def test_a_turn_endgame() -> None:
 
 
 def test_kernels_beside_plain_pytorch() -> None:
-    """By a stand-in for Triton: not bit for bit, but nearly."""
+    """By a stand-in for Triton: not bit for bit, but nearly. `test_kernels` compares the rest."""
     with numpy_triton.installed():
-        whole = check.part_whole(SCALE)
-        found = agreement.agreement("cpu", ("river",))["river"]
-        gadgets = agreement.gadgets("cpu", "preflop: none; flop: 1x / cap 1", 2)
-    for cases in (whole, found, gadgets):
-        differences = [value for name, value in cases.items() if name != "seed"]
-        assert len(differences) > 5
-        assert max(differences) < 1e-4
-        assert max(differences) > 0
+        differences = check.part_whole(SCALE).values()
+    assert len(differences) > 5
+    assert 0 < max(differences) < 1e-4
 
 
 def test_every_operation_is_timed() -> None:

@@ -365,7 +365,7 @@ def test_distributional_forms_agree_and_tend_to_resolve() -> None:
                 blueprint,
                 at="root",
                 technique=sg.Distributional(form, estimate=False),
-                iterations=2000,
+                iterations=700,
                 uncertainty=sure,
             )
             after[form, sure] = refined

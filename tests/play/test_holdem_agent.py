@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -121,6 +121,16 @@ def test_the_opponents_first_bet_is_solved_with_the_rest(game: Holdem) -> None:
     assert river.solved.reached.state.public_state() == "Jh 9s Ts Qs Ah | cc/cc/r130c/"
 
 
+def test_a_hand_that_the_range_does_not_have_is_played_well(game: Holdem) -> None:
+    """Who comes to the turn otherwise than planned still has an answer: the best hand calls."""
+    bets = "turn: 1x / cap 1; river: 1x / cap 1"
+    agent = HoldemAgent(game, Rare(), bets=bets, iterations=30, seconds=None)
+    line = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "c"), (1, "c"), (-1, "Qs"), (0, "r500")]
+    policy = after(agent, 1, line).policy(["AsKs | Jh 9s Ts Qs | cc/cc/r500"], ("f", "c"))
+    assert policy.actions[0] == "f"
+    assert policy.probabilities[0, 0] < 0.01
+
+
 def test_what_was_decided_stays_so(game: Holdem, monkeypatch: pytest.MonkeyPatch) -> None:
     agent = HoldemAgent(game, HandMade(), bets="turn: 1x / cap 1", iterations=3, seconds=None)
     line = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "c"), (1, "c"), (-1, "Qs"), (0, "c")]
@@ -139,7 +149,9 @@ def test_what_was_decided_stays_so(game: Holdem, monkeypatch: pytest.MonkeyPatch
 def test_the_explanation_agrees_with_what_is_played(game: Holdem, stored: StoredBlueprint) -> None:
     """Also if another hand, with another number of iterations, decided it before."""
     flop, bets = "flop: 1x / cap 1", "turn: 1x / cap 1"
-    agent = HoldemAgent(game, stored, bets=bets, limited=flop, iterations=3, seconds=None)
+    agent = HoldemAgent(
+        game, stored, bets=bets, limited=flop, iterations=3, seconds=None, shallow=0
+    )
     line, name = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "r130")], "AsKs | Jh 9s Ts | cc/r130"
     first = after(agent, 1, line).policy([name], ("f", "c"))
     agent.search = replace(agent.search, iterations=40)
@@ -162,6 +174,17 @@ def test_explaining_what_the_blueprint_does(game: Holdem) -> None:
     assert "follows its blueprint" in told
 
 
+class Rare(HandMade):
+    """It always calls, but never comes to the flop with the ace and the king of spades."""
+
+    def range_strategy(self, state: HoldemState) -> tuple[Sequence[str], NDArray[np.float64]]:
+        rows = np.zeros((state.game.deck.num_hands, 2))
+        rows[:, 0] = 1
+        if state.betting.street == 0:
+            rows[state.game.deck.parse_hand("KsAs")] = 0, 1
+        return ("c", "r200"), rows
+
+
 @pytest.fixture(scope="module")
 def stored() -> StoredBlueprint:
     recipe = BlueprintRecipe(
@@ -174,7 +197,9 @@ def stored() -> StoredBlueprint:
 
 def test_a_flop_solved_to_its_end(game: Holdem, stored: StoredBlueprint) -> None:
     flop, bets = "flop: 1x / cap 1", "turn: 1x / cap 1"
-    agent = HoldemAgent(game, stored, bets=bets, limited=flop, iterations=3, seconds=None)
+    agent = HoldemAgent(
+        game, stored, bets=bets, limited=flop, iterations=3, seconds=None, shallow=0
+    )
     line = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "r130")]
     found = after(agent, 1, line).policy(["AsKs | Jh 9s Ts | cc/r130"], ("f", "c"))
     assert found.actions == ("f", "c")
@@ -190,7 +215,7 @@ def test_a_flop_solved_to_its_end(game: Holdem, stored: StoredBlueprint) -> None
 
 def test_the_table_before_the_flop_comes_with_the_package() -> None:
     """Ten self-generated values; a bet that the blueprint does not know is answered by them."""
-    agent = play.load("hunl", iterations=300, seconds=None)
+    agent = play.load("hunl", iterations=100, seconds=None)
     assert isinstance(agent, HoldemAgent)
     assert agent.planner is not None
     assert agent.planner.table is not None
@@ -200,7 +225,7 @@ def test_the_table_before_the_flop_comes_with_the_package() -> None:
     assert policy.actions[:2] == ("f", "c")
     assert policy.probabilities[0, 0] < 0.01
     assert policy.probabilities[1, 0] > 0.9
-    assert "solved to its end by 300 iterations" in str(agent.explained(hands[0]))
+    assert "solved to its end by 100 iterations" in str(agent.explained(hands[0]))
 
 
 def test_an_off_tree_bet_before_the_flop_is_solved(
@@ -208,7 +233,9 @@ def test_an_off_tree_bet_before_the_flop_is_solved(
 ) -> None:
     monkeypatch.setattr(preflop_values, "BOARDS", 5)
     both = "preflop: 1x / raise 1x / cap 2"  # no sizes on the flop: it is not solved
-    agent = HoldemAgent(game, stored, bets="turn: 1x", limited=both, iterations=20, seconds=None)
+    agent = HoldemAgent(
+        game, stored, bets="turn: 1x", limited=both, iterations=20, seconds=None, shallow=0
+    )
     name = "AsAh |  | r220"
     found = after(agent, 0, [(1, "r220")]).policy([name], ("f", "c"))
     assert found.actions == ("f", "c", "r600")
@@ -237,7 +264,8 @@ def test_a_bet_on_a_flop_that_is_not_in_its_solution(game: Holdem, stored: Store
     Taken for a small bet, which most hands make, an all-in would be called by half of our hands.
     """
     line = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "c"), (1, "r500")]
-    agent = HoldemAgent(game, stored, limited="flop: 0.5x / cap 1", iterations=5, seconds=None)
+    flop = "flop: 0.5x / cap 1"
+    agent = HoldemAgent(game, stored, limited=flop, iterations=5, seconds=None, shallow=0)
     after(agent, 0, line).rows()
     early, before = state(agent), agent.early.states[agent.line[:-1]]
     assert early.plan is not None
@@ -263,7 +291,13 @@ def test_a_single_valued_flop_is_solved_once_for_both_seats(
     for choices, wanted in ((1, [0]), (2, [0, 1])):
         solved.clear()
         agent = HoldemAgent(
-            game, stored, limited="flop: 1x / cap 1", choices=choices, iterations=60, seconds=None
+            game,
+            stored,
+            limited="flop: 1x / cap 1",
+            choices=choices,
+            shallow=0,
+            iterations=60,
+            seconds=None,
         )
         for seat, moves in ((0, line), (1, [*line, (0, "c")])):
             after(copy.copy(agent), seat, moves).rows()

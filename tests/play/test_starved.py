@@ -60,7 +60,7 @@ def agent(stored: StoredBlueprint) -> HoldemAgent:
 def made(stored: StoredBlueprint) -> HoldemAgent:
     bets = "turn: 1x / cap 1; river: 1x / cap 1"
     limited = "flop: 1x / cap 1"
-    return HoldemAgent(stored.game, stored, bets=bets, iterations=100, limited=limited)
+    return HoldemAgent(stored.game, stored, bets=bets, iterations=100, limited=limited, shallow=0)
 
 
 def timed(agent: HoldemAgent, seconds: float, step: float) -> HoldemAgent:

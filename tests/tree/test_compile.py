@@ -399,13 +399,14 @@ def test_a_move_that_cannot_be_hashed_is_named_where_no_spot_check_comes() -> No
         sg.compile(deep)
 
 
-def test_forty_thousand_outcomes() -> None:
+def test_more_outcomes_than_sixteen_bits_count() -> None:
     """More than a number of 16 bits can count; outcomes may also be lists."""
-    size = 40_000
+    size = 33_000
     total = size * (size + 1) / 2
+    outcomes = [[f"{k}", (k + 1) / total] for k in range(size)]
     wide = Toy(
         player=lambda h: (CHANCE, 0, TERMINAL)[len(h)],
-        outcomes=lambda h: [[f"{k}", (k + 1) / total] for k in range(size)],
+        outcomes=lambda h: outcomes,
         known=lambda h, p: "all alike" if p == 0 else None,
         returns=lambda h: (float(h[0]), -float(h[0])),
     )

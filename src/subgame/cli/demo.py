@@ -48,7 +48,8 @@ def demo_command(json: JsonOption = False) -> None:
     from subgame.solve.solver import whole_solves
 
     console, began = stdout(), time.perf_counter()
-    announce("The demo takes about 15 seconds, and a minute the first time.")
+    announce("The demo takes about 15 seconds, and a minute or two the first time.")
+    announce("The first time, the times below include the compiling of kernels.")
     rows: dict[str, Any] = {}
     for number, make in enumerate(SECTIONS, 1):
         with Meter("the demo") as meter, whole_solves():
@@ -181,8 +182,8 @@ def schedules(meter: Meter) -> Section:
     return Section("schedules", title, Group(*parts), rows)
 
 
-ROUGH = 30
-"""Iterations of the blueprint whose subgames are refined."""
+ROUGH, FINE = 30, 500
+"""Iterations of the blueprint whose subgames are refined, and of each gadget."""
 
 
 def techniques(meter: Meter) -> Section:
@@ -202,7 +203,8 @@ def techniques(meter: Meter) -> Section:
     for number, gadget in enumerate(gadgets):
         name = gadget.name + (", refined" if gadget.refined else "")
         meter.update(f"Refining leduc by {name}", "", number / len(gadgets))
-        result = sg.refine(tree, rough, at=subgames, technique=gadget, schedule="pdcfr+")
+        how: dict[str, Any] = {"technique": gadget, "schedule": "pdcfr+", "iterations": FINE}
+        result = sg.refine(tree, rough, at=subgames, **how)
         row, cells = _refined(result)
         rows.append(row | {"game": tree.game_name, "technique": name})
         safety = "nearly" if gadget.refined else "yes" if gadget.is_safe else "no"

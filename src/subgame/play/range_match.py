@@ -29,7 +29,6 @@ from subgame.engines.numba.strengths import mean_ahead
 from subgame.errors import SubgameError
 from subgame.games.actions import kind_of
 from subgame.games.base import CHANCE
-from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.equity import beaten, dense_ranks
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
@@ -279,7 +278,7 @@ class RangeMatch:
 
     def _facing(self, here: ReachedRanges, p: int) -> Floats:
         """[hand] the reach of the other player's hands that each hand of player `p` may meet."""
-        return self.deck.compatible(here.board) * met(self.deck, here.reach[1 - p])
+        return self.deck.compatible(here.board) * self.deck.facing(here.reach[1 - p])
 
     def _often(self, children: Children, values: Values) -> dict[str, float]:
         """How often each action is drawn.
@@ -324,7 +323,7 @@ class RangeMatch:
     # Cards -----------------------------------------------------------------------------------
     def _mass(self, here: ReachedRanges) -> float:
         """The reach of all pairs of hands that share no card."""
-        return float(here.reach[0] @ met(self.deck, here.reach[1]))
+        return self.deck.pairs(*here.reach)
 
     def _cards(self, here: ReachedRanges, random: Random) -> Board:
         """The cards that are dealt next, by how likely they are."""
@@ -364,14 +363,6 @@ class RangeMatch:
         rest = self._rest(here, (one, two), self.final - len(here.board), random)
         rank = rank_hands((*here.board, *rest), self.deck)
         return float(betting.at_stake) * float(np.sign(int(rank[one]) - int(rank[two])))
-
-
-def met(deck: Deck, reach: Floats) -> Floats:
-    """[hand] the reach of hands that share no card with a hand, faster than `Deck.facing`."""
-    low, high = deck.hands.T
-    cards = np.bincount(low, reach, deck.size) + np.bincount(high, reach, deck.size)
-    disjoint: Floats = reach.sum() - cards[low] - cards[high] + reach
-    return np.maximum(disjoint, 0.0)
 
 
 def _same(one: Policy, two: Policy) -> bool:

@@ -270,13 +270,11 @@ class Deck(Frozen):
         >>> deck.facing(np.ones(deck.num_hands)).max()  # six pairs of four cards that are left
         np.float64(6.0)
         """
-        result: npt.NDArray[np.float64] = self._facing @ reach
-        return result
-
-    @cached_property
-    def _facing(self) -> npt.NDArray[np.float64]:
-        """`disjoint` in numbers, so that they need not be converted at every product."""
-        return self.disjoint.astype(np.float64)
+        by_card = np.bincount(self.hands.ravel(), np.repeat(reach, 2), self.size)
+        total = reach.sum()
+        out: npt.NDArray[np.float64] = total - by_card[self.hands].sum(1) + reach
+        out[out < 1e-12 * total] = 0  # where the range is blocked, only rounding is left
+        return out
 
 
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

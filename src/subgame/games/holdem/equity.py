@@ -76,11 +76,3 @@ def dense_ranks(ranks: NDArray[np.int16], anyone: Ints) -> tuple[NDArray[np.int1
     number[:, 0] = False  # blocked
     dense = np.cumsum(number, axis=1, dtype=np.int16) - np.int16(1)
     return dense.take(at), dense[:, -1].astype(np.int64) + 1
-
-
-def possible(deck: Deck, reach: Floats) -> Floats:
-    """[hand] the sum of `reach` over the hands that share no card with each hand."""
-    cards = np.bincount(deck.hands.ravel(), np.repeat(reach, 2), deck.size)
-    out: Floats = reach.sum() - cards[deck.hands].sum(1) + reach
-    out[out < 1e-12 * reach.sum()] = 0  # where the range is blocked, only rounding is left
-    return out

@@ -147,10 +147,8 @@ class Holdem(Frozen, Game):
 
     def facing(self, board: tuple[int, ...], reach: Floats) -> Floats:
         """[hand] the opponent's reach that is possible with each hand on a board, added up."""
-        from subgame.games.holdem.equity import possible
-
         if not self.folded:
-            return possible(self.deck, reach)
+            return self.deck.facing(reach)
         out, theirs = np.zeros(self.deck.num_hands), np.flatnonzero(reach)
         free = np.flatnonzero(self.deck.compatible((*board, *self.dead)))
         out[free] = self.pair_weights(board, free, theirs) @ reach[theirs]
@@ -305,7 +303,9 @@ class Holdem(Frozen, Game):
     def _pair_weights(self) -> Floats:
         """The weight of each hand of player 0 times that of all player 1 may hold then: [hand]."""
         mine, yours = self.weights()
-        return mine * (self.facing(self.board, yours) if self.folded else self.deck.facing(yours))
+        if self.folded:
+            return mine * self.facing(self.board, yours)
+        return mine * (self.deck.disjoint @ yours)  # nothing is subtracted, so little is rounded
 
     def _meets(self, hand: int) -> Floats:
         """[hand] the weight of each hand of player 1 beside a hand of player 0."""

@@ -27,7 +27,7 @@ from subgame.play.hunl.below import CHOICES
 from subgame.play.hunl.flop_network import FlopNetwork, NetworkValues
 from subgame.play.hunl.preflop import solve_before_flop
 from subgame.play.hunl.preflop_values import PreflopValues
-from subgame.play.hunl.rest import RestSolver
+from subgame.play.hunl.rest import SHALLOW, RestSolver
 from subgame.play.hunl.rollouts import Rollouts
 from subgame.play.hunl.street import LimitedStreet, StreetEvaluator, StreetPlan, solve_street
 from subgame.refine.live import Clock, Rows, Search
@@ -55,6 +55,9 @@ class DepthOptions(TypedDict, total=False):
     values: str
     """Where values at the end of the flop come from: ``"rollouts"``, or ``"network"`` for the
     network beside the blueprint's file (`subgame.play.hunl.flop_network`)."""
+    shallow: float
+    """A flop with at most so many pots behind is solved to the end of the hand instead, if there is
+    time (`subgame.play.hunl.rest`); 0: none is."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ class DepthLimit:
     limited: str | None = None
     choices: int = CHOICES
     values: str = VALUES[0]
+    shallow: float = SHALLOW
 
     def __post_init__(self) -> None:
         check_values(self.values)
@@ -112,7 +116,7 @@ class StreetPlanner:
         self.network = FlopNetwork.of(blueprint) if depth.values == "network" else None
         self.table = PreflopValues.of(blueprint) if self.plans_street(0) else None
         """Values at the end of the betting before the flop."""
-        self.rest = RestSolver(self.game.bets)
+        self.rest = RestSolver(self.game.bets, depth.shallow)
         """Solves flops with little behind to the end of the hand."""
         self.prepared = 0.0
         """Seconds that preparing a street takes, or took in vain."""

@@ -41,8 +41,9 @@ PREPARING = 0.5
 class RestSolver:
     """Solves the rest of a hand from the flop on, where it is small enough."""
 
-    def __init__(self, sizes: BetSizes) -> None:
-        """`sizes` are those of the flop."""
+    def __init__(self, sizes: BetSizes, shallow: float = SHALLOW) -> None:
+        """`sizes` are those of the flop; at most `shallow` pots are behind."""
+        self.shallow = shallow
         later = BetSizes.parse(LATER)
         self.sizes = replace(sizes, turn=later.turn, river=later.river)
         self.pace: float | None = None
@@ -58,7 +59,7 @@ class RestSolver:
         """Whether enough iterations fit into the time; without a limit, whether memory does."""
         betting, size = at.reached.betting, len(at.reached.game.deck.hands)
         behind = min(at.reached.game.rules.stacks) - betting.pot / 2
-        if betting.street != 1 or behind > SHALLOW * betting.pot:
+        if betting.street != 1 or behind > self.shallow * betting.pot:
             return False
         held = sum(len(hands) for hands in at.hands) / (2 * size)
         count = held * numbers(self.game(at), betting)

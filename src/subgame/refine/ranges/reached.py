@@ -17,7 +17,6 @@ from subgame.engines.factory import engine
 from subgame.engines.numba.strengths import ranks
 from subgame.games.base import CHANCE
 from subgame.games.holdem.cards import Deck
-from subgame.games.holdem.equity import possible
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem, HoldemState
 from subgame.games.holdem.ranges import Range
@@ -188,7 +187,7 @@ class ReachedRanges(Reached):
     def weight(self, p: int) -> Floats:
         deck = self.game.deck
         held = (self.game.weights()[p] > 0) & deck.compatible(self.board)
-        weight: Floats = self.chance * held * possible(deck, self.reach[1 - p])
+        weight: Floats = self.chance * held * deck.facing(self.reach[1 - p])
         return weight
 
     @cached_property

@@ -97,12 +97,12 @@ export function BoardText({ value, onChange, ranks = RANKS }) {
   const typed = useSignal(null);
   const take = (event) => {
     const text = event.target.value;
-    const found = (text.replace(/10/g, "T").match(/[akqjt2-9][shdc]/gi) || []).map(
+    const board = (text.replace(/10/g, "T").match(/[akqjt2-9][shdc]/gi) || []).map(
       (card) => card[0].toUpperCase() + card[1].toLowerCase(),
     );
     typed.value = text;
-    if (new Set(found).size === found.length && found.length >= 3 && found.length <= 5)
-      onChange(found.join(" "));
+    if (new Set(board).size === board.length && board.length >= 3 && board.length <= 5)
+      onChange(board.join(" "));
   };
   return html`<span class="board-text"
     ><label class="visually-hidden" for="board-text">Board as text</label
@@ -132,7 +132,7 @@ export function BoardPicker({ value, onChange, error, ranks = RANKS }) {
   const picked = cards(value);
   const toggle = (card) => {
     const next = picked.includes(card)
-      ? picked.filter((each) => each !== card)
+      ? picked.filter((other) => other !== card)
       : [...picked.slice(0, 4), card]; // a sixth replaces the fifth
     onChange(next.join(" "));
   };

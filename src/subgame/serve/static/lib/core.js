@@ -110,7 +110,7 @@ export const active = computed(
       .length,
 );
 
-function heard(rows) {
+function merge(rows) {
   const next = { ...jobs.value };
   for (const row of rows) {
     const known = next[row.id];
@@ -124,12 +124,12 @@ function heard(rows) {
 }
 
 export async function loadJobs() {
-  heard(await api("/jobs"));
+  merge(await api("/jobs"));
 }
 
 export async function loadJob(id) {
   const row = await api(`/jobs/${id}`);
-  heard([row]);
+  merge([row]);
   return row;
 }
 
@@ -141,7 +141,7 @@ export function listen() {
     connected.value = true;
     loadJobs().catch(() => {});
   };
-  socket.onmessage = (event) => heard(JSON.parse(event.data).jobs);
+  socket.onmessage = (event) => merge(JSON.parse(event.data).jobs);
   socket.onclose = () => {
     connected.value = false;
     setTimeout(listen, 1500);
@@ -195,6 +195,43 @@ export const Field = ({ id, label, error, hint, children }) =>
     <label for=${id}>${label}</label>
     ${children} ${hint && !error ? html`<p class="hint" id="${id}-hint">${hint}</p>` : null}
     ${error ? html`<p class="error" role="alert" id="${id}-error">${error}</p>` : null}
+  </div>`;
+
+// What ties a field or a choice to a signal.
+export const typed = (text) => ({
+  value: text.value,
+  onInput: (event) => {
+    text.value = event.target.value;
+  },
+});
+export const selected = (choice) => ({
+  value: choice.value,
+  onChange: (event) => {
+    choice.value = event.target.value;
+  },
+});
+
+// A file, or its text. A file that was chosen is read into `text`, and then `onFile` is called.
+export function FileOrText({ id, label, text, rows, accept, error, onFile }) {
+  const read = async (event) => {
+    const [file] = event.target.files;
+    if (!file) return;
+    text.value = await file.text();
+    onFile?.(file);
+  };
+  return html`<${Field} id="${id}-file" label="A file"
+      ><input id="${id}-file" type="file" accept=${accept} onChange=${read}
+    /><//>
+    <${Field} id="${id}-text" label=${label} error=${error}>
+      <textarea id="${id}-text" rows=${rows} spellcheck="false" ...${typed(text)}></textarea>
+    <//>`;
+}
+
+// A row of buttons of which one is chosen; `options` are [key, name]. Other controls may follow.
+export const Tabs = ({ label, options, value, onPick, segments, children }) =>
+  html`<div class=${segments ? "tabs segments" : "tabs"} role="group" aria-label=${label}>
+    ${options.map(([key, name]) => html`<button type="button" key=${key} aria-pressed=${value === key} onClick=${() => onPick(key)}>${name}</button>`)}
+    ${children}
   </div>`;
 
 export const Problem = ({ error }) =>

@@ -55,16 +55,16 @@ export function Curve({
         ],
         series: [
           { label: x },
-          ...series.map((each, k) => ({
-            label: each.label,
-            stroke: look(each.colour || ["--accent", "--warn", "--soft"][k % 3]),
+          ...series.map((line, k) => ({
+            label: line.label,
+            stroke: look(line.colour || ["--accent", "--warn", "--soft"][k % 3]),
             width: 2,
-            dash: each.dash,
+            dash: line.dash,
             points: { show: xs.length < 30, size: 5 },
           })),
         ],
       },
-      [xs, ...series.map((each) => each.values)],
+      [xs, ...series.map((line) => line.values)],
       box.current,
     );
     const watch = new ResizeObserver(() => {

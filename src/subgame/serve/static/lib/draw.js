@@ -73,30 +73,30 @@ export function drawGrid(canvas, cells, { selected = null, theme = "light", rank
   if (canvas.width !== Math.round(size * scale))
     canvas.width = canvas.height = Math.round(size * scale);
   const pen = canvas.getContext("2d"),
-    each = size / ranks.length,
+    side = size / ranks.length,
     gap = size > 360 ? 1 : 0.5;
   const dark = theme === "dark";
   pen.setTransform(scale, 0, 0, scale, 0, 0);
   pen.clearRect(0, 0, size, size);
   pen.textBaseline = "top";
-  const type = Math.max(7, Math.min(13, each * 0.29));
+  const type = Math.max(7, Math.min(13, side * 0.29));
   for (let row = 0; row < ranks.length; row += 1) {
     for (let column = 0; column < ranks.length; column += 1) {
       const name = classAt(row, column, ranks),
         cell = cells[name];
-      const x = column * each,
-        y = row * each,
-        wide = each - gap,
-        high = each - gap;
+      const x = column * side,
+        y = row * side,
+        wide = side - gap,
+        high = side - gap;
       pen.fillStyle = dark ? "#23272b" : row === column ? "#e6e3da" : "#eeece5";
       pen.fillRect(x, y, wide, high);
       let under = dark ? [35, 39, 43] : [238, 236, 229];
-      if (cell?.each) {
-        const across = { 4: 2, 6: 3, 12: 3 }[cell.each.length],
-          down = cell.each.length / across;
+      if (cell?.hands) {
+        const across = { 4: 2, 6: 3, 12: 3 }[cell.hands.length],
+          down = cell.hands.length / across;
         const top = size > 460 ? type * 1.35 : 0,
           [w, h] = [wide / across, (high - top) / down];
-        cell.each.forEach((one, k) => {
+        cell.hands.forEach((one, k) => {
           if (one?.height > 0)
             fillBars(
               pen,
@@ -115,7 +115,7 @@ export function drawGrid(canvas, cells, { selected = null, theme = "light", rank
         }
       }
       pen.fillStyle = inkOn(under);
-      pen.globalAlpha = cell && (cell.each || cell.height > 0) ? 1 : 0.55;
+      pen.globalAlpha = cell && (cell.hands || cell.height > 0) ? 1 : 0.55;
       pen.font = `600 ${type}px Inter, ui-sans-serif, system-ui, sans-serif`;
       if (cell?.parts?.filter(([, share]) => share > 0.1).length > 1 && cell.height > 0.8) {
         // a name over several colours
@@ -123,12 +123,12 @@ export function drawGrid(canvas, cells, { selected = null, theme = "light", rank
           inkOn(under) === "#000000" ? "rgba(255, 255, 255, 0.5)" : "rgba(0, 0, 0, 0.5)";
         pen.lineWidth = 2.5;
         pen.lineJoin = "round";
-        pen.strokeText(name, x + each * 0.09, y + each * 0.09);
+        pen.strokeText(name, x + side * 0.09, y + side * 0.09);
       }
-      pen.fillText(name, x + each * 0.09, y + each * 0.09);
-      if (cell?.text && each > 30) {
+      pen.fillText(name, x + side * 0.09, y + side * 0.09);
+      if (cell?.text && side > 30) {
         pen.font = `${type * 0.92}px Inter, ui-sans-serif, system-ui, sans-serif`;
-        pen.fillText(cell.text, x + each * 0.09, y + each * 0.58);
+        pen.fillText(cell.text, x + side * 0.09, y + side * 0.58);
       }
       pen.globalAlpha = 1;
     }
@@ -137,6 +137,6 @@ export function drawGrid(canvas, cells, { selected = null, theme = "light", rank
     const [row, column] = placeOf(selected, ranks);
     pen.strokeStyle = dark ? "#ffffff" : "#111111";
     pen.lineWidth = 2;
-    pen.strokeRect(column * each + 1, row * each + 1, each - gap - 2, each - gap - 2);
+    pen.strokeRect(column * side + 1, row * side + 1, side - gap - 2, side - gap - 2);
   }
 }

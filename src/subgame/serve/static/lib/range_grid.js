@@ -4,15 +4,15 @@ import { useMemo } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { Grid, colours, css } from "./grid.js";
 
-// told: the actions, and by class its reach and the share of each action. onPick hears what is picked.
-export function RangeGrid({ told, label, picked, onPick }) {
-  const shades = colours(told.actions),
+// range: the actions, and by class its reach and the share of each action. onPick hears what is picked.
+export function RangeGrid({ range, label, picked, onPick }) {
+  const shades = colours(range.actions),
     own = useSignal(null),
     at = onPick ? picked : own.value;
   const cells = useMemo(() => {
-    const most = Math.max(...Object.values(told.classes).map(([reach]) => reach), 1e-9);
+    const most = Math.max(...Object.values(range.classes).map(([reach]) => reach), 1e-9);
     return Object.fromEntries(
-      Object.entries(told.classes).map(([name, [reach, ...mix]]) => [
+      Object.entries(range.classes).map(([name, [reach, ...mix]]) => [
         name,
         {
           parts: mix.map((share, k) => [shades[k], share]).reverse(),
@@ -21,17 +21,17 @@ export function RangeGrid({ told, label, picked, onPick }) {
         },
       ]),
     );
-  }, [told]);
+  }, [range]);
   const about = (name) => {
-    const row = told.classes[name];
+    const row = range.classes[name];
     return !name
       ? ""
       : !row
         ? `${name} is not in the range`
-        : `${name}: ${told.actions.map((action, k) => `${action.name} ${percent(row[k + 1], 0)}`).join(", ")}; ${percent(row[0], 0)} left`;
+        : `${name}: ${range.actions.map((action, k) => `${action.name} ${percent(row[k + 1], 0)}`).join(", ")}; ${percent(row[0], 0)} left`;
   };
   return html`<p class="options">
-      ${told.actions.map((action, k) => html`<span key=${action.id} class="option"><i style=${{ background: css(shades[k]) }}></i><b>${action.name}</b></span>`)}
+      ${range.actions.map((action, k) => html`<span key=${action.id} class="option"><i style=${{ background: css(shades[k]) }}></i><b>${action.name}</b></span>`)}
     </p>
     <${Grid}
       cells=${cells}
@@ -44,7 +44,7 @@ export function RangeGrid({ told, label, picked, onPick }) {
       }
       label=${label}
       summary=${about}
-      ranks=${told.ranks}
+      ranks=${range.ranks}
     />
     <p class="hint">
       ${at ? about(at) : "The height of a bar is how much of the class is left."}

@@ -34,7 +34,7 @@ export function Drill({ here, seat }) {
       lost: sum + lost(j),
     };
   };
-  const told = score.value,
+  const sum = score.value,
     good = answer.value !== null && lost(answer.value) <= GOOD * here.pot;
   return html`<details class="box drill">
     <summary>Drill this decision</summary>
@@ -42,7 +42,7 @@ export function Drill({ here, seat }) {
       You are ${seat}. A hand of the range here is dealt; choose what to do with it. An answer that
       loses at most 0.5% of the pot is right.
     </p>
-    ${told.answers ? html`<p role="status"><b>${whole(told.right)}</b> of <b>${whole(told.answers)}</b> right, <b>${number(told.lost / told.answers, 2)}</b> chips lost by an answer</p>` : null}
+    ${sum.answers ? html`<p role="status"><b>${whole(sum.right)}</b> of <b>${whole(sum.answers)}</b> right, <b>${number(sum.lost / sum.answers, 2)}</b> chips lost by an answer</p>` : null}
     ${
       !values
         ? html`<p class="soft">computing EV …</p>`

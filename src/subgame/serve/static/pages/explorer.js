@@ -13,6 +13,8 @@ import {
   Field,
   Problem,
   Wait,
+  typed,
+  Tabs,
 } from "../lib/core.js";
 import { useEffect, useMemo } from "preact/hooks";
 import { signal, useSignal } from "@preact/signals";
@@ -54,13 +56,13 @@ function place(id, line, stamp) {
   if (seen.has(key)) return seen.get(key);
   const out = signal({ state: "waiting" });
   const at = `/jobs/${id}/decision?line=${encodeURIComponent(line)}`;
-  const heard = (value) => {
+  const show = (value) => {
     out.value = { state: "ready", value };
   };
   api(at)
     .then(async (plain) => {
-      heard(plain);
-      if (plain.kind === "decision") heard(await api(`${at}&values=true`));
+      show(plain);
+      if (plain.kind === "decision") show(await api(`${at}&values=true`));
     })
     .catch((error) => {
       out.value = { ...out.value, state: "failed", error };
@@ -74,14 +76,14 @@ function place(id, line, stamp) {
 // What is known of a place; until a new one is there, the last one.
 function usePlace(id, line, stamp) {
   const kept = useSignal(null);
-  const found = useMemo(
+  const answer = useMemo(
     () => (id ? place(id, line, stamp) : signal({ state: "none" })),
     [id, line, stamp],
   );
   useEffect(() => {
-    if (found.value.value) kept.value = found.value.value;
-  }, [found.value]);
-  return [found.value.value || kept.value, found.value];
+    if (answer.value.value) kept.value = answer.value.value;
+  }, [answer.value]);
+  return [answer.value.value || kept.value, answer.value];
 }
 
 // Everything of a decision by class of hands, or by hand where `name` is the hand itself.
@@ -126,8 +128,8 @@ function classes(decision, values = decision.values, name = classOf) {
 // What the grid draws. `bars`: null is reach over the highest reach, "absolute" reach, "full" all high.
 // `single`: every hand of a class is drawn for itself.
 function cellsOf(decision, view, bars, single) {
-  const found = classes(decision);
-  if (!single) return drawn(found, decision, view, bars);
+  const cells = classes(decision);
+  if (!single) return drawn(cells, decision, view, bars);
   const one = drawn(
       classes(decision, decision.values, (hand) => hand),
       decision,
@@ -138,10 +140,10 @@ function cellsOf(decision, view, bars, single) {
   for (const [hand, cell] of Object.entries(one))
     known[[hand.slice(0, 2), hand.slice(2)].sort().join("")] = cell;
   return Object.fromEntries(
-    Object.keys(found).map((name) => [
+    Object.keys(cells).map((name) => [
       name,
       {
-        each: handsOf(name).map(
+        hands: handsOf(name).map(
           (hand) => known[[hand.slice(0, 2), hand.slice(2)].sort().join("")] || null,
         ),
         text: "",
@@ -150,15 +152,15 @@ function cellsOf(decision, view, bars, single) {
   );
 }
 
-function drawn(found, decision, view, bars) {
+function drawn(cells, decision, view, bars) {
   const shades = colours(decision.actions),
     out = {};
-  const most = Math.max(...Object.values(found).map((cell) => cell.reach), 1e-9);
-  const evs = Object.values(found)
+  const most = Math.max(...Object.values(cells).map((cell) => cell.reach), 1e-9);
+  const evs = Object.values(cells)
     .map((cell) => cell.ev)
     .filter((ev) => ev !== null);
   const top = Math.max(...evs, 1e-9);
-  for (const [name, cell] of Object.entries(found)) {
+  for (const [name, cell] of Object.entries(cells)) {
     const height = bars === "full" ? 1 : cell.reach / (bars === "absolute" ? 1 : most);
     const eqr = cell.equity > 0.02 ? cell.ev / (decision.pot * cell.equity) : null;
     const shade = {
@@ -182,7 +184,7 @@ export function Explorer({ job }) {
   const query = route.value.query;
   const line = query.get("line") || "";
   const others = Object.values(jobs.value)
-    .filter((each) => each.id !== job.id && each.result?.spot)
+    .filter((other) => other.id !== job.id && other.result?.spot)
     .sort((a, b) => b.made - a.made);
   const against =
     query.get("against") ?? (job.of && jobs.value[job.of]?.result?.spot ? job.of : "");
@@ -218,7 +220,7 @@ export function Explorer({ job }) {
               onChange=${(e) => go(withQuery({ against: e.target.value }), { replace: true })}
             >
               <option value="">nothing</option>
-              ${others.map((each) => html`<option key=${each.id} value=${each.id}>${each.name}</option>`)}
+              ${others.map((other) => html`<option key=${other.id} value=${other.id}>${other.name}</option>`)}
             </select>
           </div>`
         : null
@@ -263,9 +265,9 @@ function ActionBar({ here, shades }) {
 // The cards that can come; with a report each has the colour of its number.
 function CardLinks({ here, rows, measure }) {
   const free = new Set(here.cards),
-    told =
+    values =
       rows && measure ? Object.fromEntries(rows.map((row) => [row.card, measure.of(row)])) : {};
-  const known = Object.values(told).filter((value) => value !== null && value !== undefined);
+  const known = Object.values(values).filter((value) => value !== null && value !== undefined);
   const [low, high] = [Math.min(...known), Math.max(...known)];
   const first = [..."shdc"]
     .flatMap((suit) => [...here.ranks].map((rank) => rank + suit))
@@ -276,7 +278,7 @@ function CardLinks({ here, rows, measure }) {
     draw=${(card, more) => {
       if (!free.has(card))
         return html`<span key=${card} class="pick gone" aria-hidden="true"></span>`;
-      const value = told[card],
+      const value = values[card],
         shade =
           value === undefined || value === null
             ? null
@@ -307,14 +309,14 @@ function digitsFor(values) {
 // Every next card, by EV, equity or what is played.
 function NextCard({ job, here }) {
   const chosen = route.value.query.get("report");
-  const found = useMemo(
+  const answer = useMemo(
     () =>
       chosen
         ? asked(api(`/jobs/${job.id}/runouts?line=${encodeURIComponent(here.line)}`))
         : signal({ state: "none" }),
     [job.id, job.state, here.line, !!chosen],
   ).value;
-  const rows = found.value;
+  const rows = answer.value;
   const measures = [
     ...SEATS.flatMap((seat) =>
       [
@@ -338,21 +340,24 @@ function NextCard({ job, here }) {
       text: (v) => percent(v, 0),
     })),
   ];
-  const measure = measures.find((each) => each.id === chosen) || measures[0];
+  const measure = measures.find((one) => one.id === chosen) || measures[0];
   const show = (id) => go(withQuery({ report: id }), { replace: true });
   if (!chosen)
     return html`<p class="hint">
       Choose a card above, or${" "}
       <button type="button" class="ghost" onClick=${() => show("ev_oop")}>see all of them</button>
     </p>`;
-  if (found.state === "failed") return html`<${Problem} error=${found.error} />`;
+  if (answer.state === "failed") return html`<${Problem} error=${answer.error} />`;
   if (!rows) return html`<${Wait}>Computing every next card<//>`;
   const sorted = [...rows].sort((a, b) => (measure.of(b) ?? -1) - (measure.of(a) ?? -1));
   return html`<section class="report">
     <h2>Every ${here.street}</h2>
-    <div class="tabs" role="group" aria-label="What the cards show">
-      ${measures.map((each) => html`<button type="button" key=${each.id} aria-pressed=${measure.id === each.id} onClick=${() => show(each.id)}>${each.name}</button>`)}
-    </div>
+    <${Tabs}
+      label="What the cards show"
+      options=${measures.map(({ id, name }) => [id, name])}
+      value=${measure.id}
+      onPick=${show}
+    />
     <div class="report-body">
       <div class="shaded-deck">
         <${CardLinks} here=${here} rows=${rows} measure=${measure} />
@@ -364,7 +369,7 @@ function NextCard({ job, here }) {
             <tr>
               <th>card</th>
               <th class="num">chance</th>
-              ${measures.map((each) => html`<th key=${each.id} class="num">${each.name}</th>`)}
+              ${measures.map((column) => html`<th key=${column.id} class="num">${column.name}</th>`)}
             </tr>
           </thead>
           <tbody>
@@ -377,7 +382,7 @@ function NextCard({ job, here }) {
                     /></a>
                   </td>
                   <td class="num">${percent(row.chance)}</td>
-                  ${measures.map((each) => html`<td key=${each.id} class="num">${each.text === undefined ? "" : each.of(row) === null ? "–" : each.text(each.of(row))}</td>`)}
+                  ${measures.map((column) => html`<td key=${column.id} class="num">${column.text === undefined ? "" : column.of(row) === null ? "–" : column.text(column.of(row))}</td>`)}
                 </tr>`,
             )}
           </tbody>
@@ -398,7 +403,7 @@ function Decision({ job, here: whole_range, shades, against, old }) {
     bars = query.get("bars"),
     single = query.get("suits") === "single";
   const both = query.get("both") === "1" && !old;
-  const found = useMemo(() => classes(here), [here]);
+  const byClass = useMemo(() => classes(here), [here]);
   const cells = useMemo(() => cellsOf(here, view, bars, single), [here, view, bars, single]);
   const oldCells = useMemo(
     () => (old ? cellsOf(old, view, bars, single) : null),
@@ -415,7 +420,7 @@ function Decision({ job, here: whole_range, shades, against, old }) {
     if (kind !== "paint") go(withQuery({ hand: name }), { replace: true });
   };
   const about = (name) => {
-    const cell = found[name];
+    const cell = byClass[name];
     return !name
       ? ""
       : !cell
@@ -428,8 +433,12 @@ function Decision({ job, here: whole_range, shades, against, old }) {
       ${here.line ? html`<span>this line is played <b>${percent(here.frequency)}</b></span>` : null}
       ${values ? SEATS.map((seat, p) => html`<span key=${seat}>${seat} EV <b>${number(values.ev[p], 2)}</b>, equity <b>${percent(values.equity[p])}</b>, EQR <b>${values.equity[p] > 0.001 ? percent(values.ev[p] / (values.equity[p] * here.pot), 0) : "–"}</b></span>`) : html`<span>computing EV and equity …</span>`}
     </p>
-    <div class="tabs" role="group" aria-label="What the grid shows">
-      ${VIEWS.map(([key, name]) => html`<button type="button" key=${key} aria-pressed=${view === key} onClick=${() => go(withQuery({ view: key === "strategy" ? null : key }), { replace: true })}>${name}</button>`)}
+    <${Tabs}
+      label="What the grid shows"
+      options=${VIEWS}
+      value=${view}
+      onPick=${(key) => go(withQuery({ view: key === "strategy" ? null : key }), { replace: true })}
+    >
       <span class="choices"
         ><label for="bars">Bars</label
         ><select id="bars" value=${bars || ""} onChange=${(e) => set({ bars: e.target.value })}>
@@ -446,7 +455,7 @@ function Decision({ job, here: whole_range, shades, against, old }) {
         </select>
         ${old ? null : html`<label class="check"><input id="both" type="checkbox" checked=${both} onChange=${(e) => set({ both: e.target.checked ? "1" : null })} /> both players</label>`}</span
       >
-    </div>
+    <//>
     <div class="explore-body ${oldCells ? "pair" : waiting ? "two" : ""}">
       ${
         oldCells
@@ -472,7 +481,7 @@ function Decision({ job, here: whole_range, shades, against, old }) {
           summary=${about}
           ranks=${here.ranks}
         />
-        <${Scale} view=${view} here=${here} found=${found} />
+        <${Scale} view=${view} here=${here} cells=${byClass} />
         ${ABOUT[view] || single ? html`<p class="hint">${ABOUT[view]} ${single ? "Each hand of a class has a field of its own: from the left and the top ♠ ♥ ♦ ♣, first of the higher card." : ""}</p>` : null}
       </div>
       ${
@@ -492,7 +501,7 @@ function Decision({ job, here: whole_range, shades, against, old }) {
           : null
       }
       ${oldCells ? html`<${Difference} job=${job} against=${against} here=${here} picked=${picked} pick=${pick} />` : null}
-      <${Combos} here=${here} found=${found} picked=${picked} shades=${shades} />
+      <${Combos} here=${here} cells=${byClass} picked=${picked} shades=${shades} />
     </div>
     <${Makeup} here=${whole_range} shades=${shades} />
     <${Blockers} here=${whole_range} opponent=${SEATS[1 - whole_range.player]} />
@@ -500,10 +509,10 @@ function Decision({ job, here: whole_range, shades, against, old }) {
 }
 
 // What the colours of the grid stand for.
-function Scale({ view, here, found }) {
+function Scale({ view, here, cells }) {
   if (view === "strategy" || (view !== "reach" && !here.values)) return null;
-  const evs = Object.values(found).map((cell) => cell.ev ?? 0),
-    most = Math.max(...Object.values(found).map((cell) => cell.reach), 1e-9);
+  const evs = Object.values(cells).map((cell) => cell.ev ?? 0),
+    most = Math.max(...Object.values(cells).map((cell) => cell.reach), 1e-9);
   const high = {
     ev: number(Math.max(...evs, 1e-9), 1),
     equity: "100%",
@@ -521,12 +530,12 @@ function Scale({ view, here, found }) {
 // Equity or EV of both ranges here, from their weakest hands to their best.
 function Spread({ here }) {
   const kind = route.value.query.get("spread");
-  const told = here.values?.spread,
-    ready = kind && told?.every((each) => each[kind]?.length);
+  const spread = here.values?.spread,
+    ready = kind && spread?.every((part) => part[kind]?.length);
   const xs = useMemo(
     () =>
       ready
-        ? told[0][kind].map((_, k, all) => Number(((100 * (k + 0.5)) / all.length).toFixed(1)))
+        ? spread[0][kind].map((_, k, all) => Number(((100 * (k + 0.5)) / all.length).toFixed(1)))
         : [],
     [here, kind],
   );
@@ -535,7 +544,7 @@ function Spread({ here }) {
       ready
         ? SEATS.map((seat, p) => ({
             label: seat,
-            values: told[p][kind].map((value) => (kind === "equity" ? 100 * value : value)),
+            values: spread[p][kind].map((value) => (kind === "equity" ? 100 * value : value)),
             dash: p ? [6, 4] : undefined,
           }))
         : [],
@@ -552,22 +561,15 @@ function Spread({ here }) {
     <summary>How equity and EV are spread over both ranges</summary>
     ${
       kind
-        ? html`<div class="tabs" role="group" aria-label="What the curve shows">
-              ${[
+        ? html`<${Tabs}
+              label="What the curve shows"
+              options=${[
                 ["equity", "Equity, %"],
                 ["ev", "EV, chips"],
-              ].map(
-                ([key, name]) =>
-                  html`<button
-                    type="button"
-                    key=${key}
-                    aria-pressed=${kind === key}
-                    onClick=${() => show(key)}
-                  >
-                    ${name}
-                  </button>`,
-              )}
-            </div>
+              ]}
+              value=${kind}
+              onPick=${show}
+            />
             ${ready ? html`<${Curve} xs=${xs} series=${series} x="% of the range" logX=${false} logY=${false} label=${`${kind} of both players' hands, from the weakest to the best`} />` : html`<p class="hint">Not known here.</p>`}
             <p class="hint">
               From the weakest hands of each range on the left to its best on the right, in percent
@@ -586,15 +588,15 @@ function Difference({ job, against, here, picked, pick }) {
     [against, job.id, here.line, job.state],
   ).value;
   const wanted = route.value.query.get("diff"),
-    found = both.value;
-  const shown = found
-    ? ["ev", ...found.actions].includes(wanted)
+    compared = both.value;
+  const shown = compared
+    ? ["ev", ...compared.actions].includes(wanted)
       ? wanted
-      : found.actions.at(-1)
+      : compared.actions.at(-1)
     : "";
   const cells = useMemo(() => {
-    if (!found) return {};
-    const rows = found.classes.filter((row) => row[`${shown} diff`] !== null);
+    if (!compared) return {};
+    const rows = compared.classes.filter((row) => row[`${shown} diff`] !== null);
     const top = shown === "ev" ? Math.max(...rows.map((row) => Math.abs(row["ev diff"])), 1e-6) : 1;
     const text = (value) =>
       shown === "ev" ? number(value, top < 10 ? 1 : 0) : number(100 * value, 0);
@@ -608,13 +610,13 @@ function Difference({ job, against, here, picked, pick }) {
         },
       ]),
     );
-  }, [found, shown]);
+  }, [compared, shown]);
   if (both.state === "failed")
     return html`<div>
       <h2 class="third">Difference</h2>
       <${Problem} error=${both.error} />
     </div>`;
-  if (!found)
+  if (!compared)
     return html`<div>
       <h2 class="third">Difference</h2>
       <${Wait}>Comparing<//>
@@ -628,7 +630,7 @@ function Difference({ job, against, here, picked, pick }) {
         value=${shown}
         onChange=${(e) => go(withQuery({ diff: e.target.value }), { replace: true })}
       >
-        ${[...found.actions, "ev"].map((name) => html`<option key=${name} value=${name}>${name === "ev" ? "EV" : name}</option>`)}
+        ${[...compared.actions, "ev"].map((name) => html`<option key=${name} value=${name}>${name === "ev" ? "EV" : name}</option>`)}
       </select>
     </h2>
     <${Grid}
@@ -644,7 +646,7 @@ function Difference({ job, against, here, picked, pick }) {
     </p>
     <table class="plain">
       <tbody>
-        ${found.summary.map(
+        ${compared.summary.map(
           (row) =>
             html`<tr key=${row.player}>
               <td>${row.player.toUpperCase()} EV</td>
@@ -661,10 +663,10 @@ function Difference({ job, against, here, picked, pick }) {
 
 const MOST_HANDS = 200; // rows of the table of hands
 
-function Combos({ here, found, picked, shades }) {
-  const one = picked && found[picked],
+function Combos({ here, cells, picked, shades }) {
+  const one = picked && cells[picked],
     values = here.values,
-    each = one && values && here.actions.length <= 6;
+    byAction = one && values && here.actions.length <= 6;
   const sorts = {
     reach: ["reach", (k) => here.reach[k]],
     ...(values ? { ev: ["EV", (k) => values.hand_ev[k] ?? -Infinity] } : {}),
@@ -674,7 +676,7 @@ function Combos({ here, found, picked, shades }) {
   const wanted = route.value.query.get("sort"),
     sort = wanted in sorts ? wanted : values ? "ev" : "reach",
     by = sorts[sort][1];
-  const all = one ? found[picked].hands : here.hands.map((_, k) => k);
+  const all = one ? cells[picked].hands : here.hands.map((_, k) => k);
   const chosen = [...all]
     .sort((a, b) => by(b) - by(a) || here.chance[b] - here.chance[a])
     .slice(0, MOST_HANDS);
@@ -705,7 +707,7 @@ function Combos({ here, found, picked, shades }) {
             <th class="num">reach</th>
             <th class="num">EV</th>
             <th class="num">equity</th>
-            ${each ? here.actions.map((action) => html`<th class="num" key=${action.id}>EV ${action.name}</th>`) : null}
+            ${byAction ? here.actions.map((action) => html`<th class="num" key=${action.id}>EV ${action.name}</th>`) : null}
           </tr>
         </thead>
         <tbody>
@@ -724,7 +726,7 @@ function Combos({ here, found, picked, shades }) {
                 <td class="num">${percent(here.reach[k], 0)}</td>
                 <td class="num">${number(values?.hand_ev[k], 1)}</td>
                 <td class="num">${percent(values?.hand_equity[k], 0)}</td>
-                ${each ? here.actions.map((action, j) => html`<td class="num" key=${action.id}>${number(values.action_ev[k][j], 1)}</td>`) : null}
+                ${byAction ? here.actions.map((action, j) => html`<td class="num" key=${action.id}>${number(values.action_ev[k][j], 1)}</td>`) : null}
               </tr>`,
           )}
         </tbody>
@@ -784,7 +786,7 @@ function LockBox({ job, here }) {
         of: job.id,
         locks: text.value
           .split("\n")
-          .map((each) => each.trim())
+          .map((word) => word.trim())
           .filter(Boolean),
         stop: { target: 0.3, seconds: Number(limit.value) },
       });
@@ -800,13 +802,7 @@ function LockBox({ job, here }) {
     <form onSubmit=${start} novalidate>
       <div class="row-form">
         <${Field} id="lock-hands" label="Hands of ${SEATS[here.player]}" error=${wrong.value.hands}
-          ><input
-            id="lock-hands"
-            value=${hands.value}
-            placeholder="AKs, QQ+"
-            onInput=${(e) => {
-              hands.value = e.target.value;
-            }}
+          ><input id="lock-hands" ...${typed(hands)} placeholder="AKs, QQ+"
         /><//>
         ${here.actions.map(
           (action) =>
@@ -844,26 +840,11 @@ function LockBox({ job, here }) {
         error=${wrong.value.locks}
         hint="LINE: HANDS = ACTION SHARE, … Every solve keeps to them; the other hands are solved around them."
       >
-        <textarea
-          id="locks"
-          rows="3"
-          spellcheck="false"
-          value=${text.value}
-          onInput=${(e) => {
-            text.value = e.target.value;
-          }}
-        ></textarea>
+        <textarea id="locks" rows="3" spellcheck="false" ...${typed(text)}></textarea>
       <//>
       <div class="row-form">
         <${Field} id="lock-seconds" label="Seconds" error=${wrong.value.seconds}
-          ><input
-            id="lock-seconds"
-            class="short"
-            inputmode="decimal"
-            value=${limit.value}
-            onInput=${(e) => {
-              limit.value = e.target.value;
-            }} /><//
+          ><input id="lock-seconds" class="short" inputmode="decimal" ...${typed(limit)} /><//
         ><button class="primary">Solve with these locks</button>
       </div>
     </form>

@@ -13,6 +13,9 @@ import {
   Wait,
   Field,
   jobs,
+  typed,
+  selected,
+  FileOrText,
 } from "../lib/core.js";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { useSignal } from "@preact/signals";
@@ -37,16 +40,6 @@ function Catalogue() {
     other = useSignal(""),
     errors = useSignal({}),
     problem = useSignal(null);
-  const read = async (event) => {
-    const file = event.target.files[0];
-    if (!file) return;
-    if (file.size > 1_000_000) {
-      errors.value = { text: "A game may have 1,000,000 characters at most." };
-      return;
-    }
-    name.value = name.value || file.name.replace(/\.efg$/i, "");
-    text.value = await file.text();
-  };
   const add = async (event) => {
     event.preventDefault();
     try {
@@ -70,19 +63,19 @@ function Catalogue() {
         : list.state === "failed"
           ? html`<${Problem} error=${list.error} />`
           : html` ${[
-              ["Games", (each) => !each.holdem],
-              ["Hold'em", (each) => each.holdem],
+              ["Games", (one) => !one.holdem],
+              ["Hold'em", (one) => one.holdem],
             ].map(
               ([title, fits]) =>
                 html`<h3 class="third" key=${title}>${title}</h3>
                   <ul class="games">
                     ${list.value.filter(fits).map(
-                      (each) =>
-                        html`<li key=${each.name}>
-                          <a href=${`/games/${encodeURIComponent(each.small || each.name)}`}
-                            ><b>${each.uploaded ? each.summary : each.name}</b>
-                            <span>${each.uploaded ? "uploaded" : each.summary}</span
-                            >${each.holdem ? html`<em>${each.small === each.name ? "a river, all hands" : "with ten cards"}</em>` : null}</a
+                      (one) =>
+                        html`<li key=${one.name}>
+                          <a href=${`/games/${encodeURIComponent(one.small || one.name)}`}
+                            ><b>${one.uploaded ? one.summary : one.name}</b>
+                            <span>${one.uploaded ? "uploaded" : one.summary}</span
+                            >${one.holdem ? html`<em>${one.small === one.name ? "a river, all hands" : "with ten cards"}</em>` : null}</a
                           >
                         </li>`,
                     )}
@@ -103,11 +96,11 @@ function Catalogue() {
         hint=${
           list.value
             ? `For instance ${list.value
-                .filter((each) => !each.holdem && Object.keys(each.parameters).length)
+                .filter((one) => !one.holdem && Object.keys(one.parameters).length)
                 .slice(0, 2)
                 .map(
-                  (each) =>
-                    `${each.name}(${Object.entries(each.parameters)
+                  (one) =>
+                    `${one.name}(${Object.entries(one.parameters)
                       .slice(0, 2)
                       .map(([key, value]) => `${key}=${value}`)
                       .join(", ")})`,
@@ -117,12 +110,9 @@ function Catalogue() {
         }
         ><input
           id="other"
-          value=${other.value}
+          ...${typed(other)}
           placeholder="goofspiel(cards=3)"
-          spellcheck="false"
-          onInput=${(e) => {
-            other.value = e.target.value;
-          }} /><//
+          spellcheck="false" /><//
       ><button disabled=${!other.value.trim()}>Open</button>
     </form>
     <details class="box">
@@ -130,27 +120,19 @@ function Catalogue() {
       <form onSubmit=${add} novalidate>
         <${Problem} error=${problem.value} />
         <${Field} id="efg-name" label="Name" error=${errors.value.name}
-          ><input
-            id="efg-name"
-            value=${name.value}
-            onInput=${(e) => {
-              name.value = e.target.value;
-            }}
-            maxlength="80"
+          ><input id="efg-name" ...${typed(name)} maxlength="80"
         /><//>
-        <${Field} id="efg-file" label="File"
-          ><input id="efg-file" type="file" accept=".efg,.txt" onChange=${read}
-        /><//>
-        <${Field} id="efg-text" label="or its text" error=${errors.value.text}>
-          <textarea
-            id="efg-text"
-            rows="5"
-            value=${text.value}
-            onInput=${(e) => {
-              text.value = e.target.value;
-            }}
-          ></textarea>
-        <//>
+        <${FileOrText}
+          id="efg"
+          label="or its text"
+          text=${text}
+          rows="5"
+          accept=".efg,.txt"
+          error=${errors.value.text}
+          onFile=${(file) => {
+            name.value ||= file.name.replace(/\.efg$/i, "");
+          }}
+        />
         <button class="primary">Add the game</button>
       </form>
     </details>
@@ -161,17 +143,17 @@ function OneGame({ game }) {
   const [at, strategy, hands] = ["at", "strategy", "hands"].map(
     (key) => route.value.query.get(key) || "",
   );
-  const found = useMemo(
+  const answer = useMemo(
     () => asked(api(`/tree?${new URLSearchParams({ game, at, strategy, hands })}`)),
     [game, at, strategy, hands],
   );
   const kept = useSignal(null);
-  if (found.value.state === "ready") kept.value = found.value.value;
+  if (answer.value.state === "ready") kept.value = answer.value.value;
   const tree = kept.value;
-  if (found.value.state === "failed")
+  if (answer.value.state === "failed")
     return html`<section class="page">
       <h1>${game}</h1>
-      <${Problem} error=${found.value.error} /><${Instead} game=${game} />
+      <${Problem} error=${answer.value.error} /><${Instead} game=${game} />
     </section>`;
   if (!tree)
     return html`<section class="page">
@@ -198,7 +180,7 @@ function OneGame({ game }) {
         >
           <option value="uniform">uniform</option>
           ${tree.blueprints.map((name) => html`<option value=${name}>${name} (literature)</option>`)}
-          ${tree.solutions.map((each) => html`<option value=${each.id}>${each.name}</option>`)}
+          ${tree.solutions.map((solution) => html`<option value=${solution.id}>${solution.name}</option>`)}
         </select>
       </div>
       <p class="facts big">
@@ -218,7 +200,7 @@ function OneGame({ game }) {
     </div>
     <p class="path" aria-label="Where you are">
       ${tree.path.map((id, k) => {
-        const node = tree.nodes.find((each) => each.id === id);
+        const node = tree.nodes.find((one) => one.id === id);
         return html`${k ? " › " : ""}<a
             href=${withQuery({ at: id || null, hands: null })}
             aria-current=${id === tree.at ? "true" : undefined}
@@ -241,7 +223,7 @@ function OneGame({ game }) {
                   <${Lately}
                     file=${RANGE_GRID}
                     part="RangeGrid"
-                    told=${tree.grid}
+                    range=${tree.grid}
                     picked=${hands || null}
                     onPick=${(name) => go(withQuery({ hands: name }), { replace: true })}
                     label="${tree.seats[here.player]} by class of hands"
@@ -261,18 +243,18 @@ function OneGame({ game }) {
 const CARDS = () => import("../lib/cards.js"),
   RANGE_GRID = () => import("../lib/range_grid.js");
 function Lately({ file, part, ...rest }) {
-  const [found, set] = useState(null);
+  const [Part, set] = useState(null);
   useEffect(() => {
     file().then((all) => set(() => all[part]));
   }, []);
-  return found ? html`<${found} ...${rest} />` : null;
+  return Part ? html`<${Part} ...${rest} />` : null;
 }
 
 // What can be opened instead of a game that is too large.
 function Instead({ game }) {
   const name = game.split("(")[0],
     list = useMemo(() => asked(api("/games")), []).value.value || [];
-  const small = list.find((each) => each.name === name)?.small;
+  const small = list.find((one) => one.name === name)?.small;
   return html`<p>
     ${small && small !== game ? html`<a href="/games/${encodeURIComponent(small)}">${name} with fewer cards</a> · <a href="/play?game=${name}">Play ${name}</a> · ` : null}<a
       href="/games"
@@ -356,7 +338,7 @@ function SolveBox({ game, tree }) {
   };
   const job = made.value ? jobs.value[made.value] : null;
   const curve = job?.curve || [];
-  const solution = tree.solutions.some((each) => each.id === tree.strategy);
+  const solution = tree.solutions.some((solution) => solution.id === tree.strategy);
   const series = useMemo(
     () => [{ label: "exploitability", values: curve.map((p) => p[2]) }],
     [curve],
@@ -365,13 +347,7 @@ function SolveBox({ game, tree }) {
     <h2>Solve it</h2>
     <form onSubmit=${start} class="row-form" novalidate>
       <${Field} id="schedule" label="Method"
-        ><select
-          id="schedule"
-          value=${schedule.value}
-          onChange=${(e) => {
-            schedule.value = e.target.value;
-          }}
-        >
+        ><select id="schedule" ...${selected(schedule)}>
           ${["pcfr+", "pdcfr+", "cfr+", "dcfr", "cfr", ...(tree.holdem ? [] : ["lp"])].map((name) => html`<option value=${name}>${name === "lp" ? "linear program" : name.toUpperCase()}</option>`)}
         </select><//
       >
@@ -382,11 +358,8 @@ function SolveBox({ game, tree }) {
         ><input
           id="target"
           inputmode="decimal"
-          value=${target.value}
+          ...${typed(target)}
           disabled=${schedule.value === "lp"}
-          onInput=${(e) => {
-            target.value = e.target.value;
-          }}
       /><//>
       <button class="primary">Solve</button>
     </form>
@@ -394,25 +367,12 @@ function SolveBox({ game, tree }) {
       solution
         ? html`<form onSubmit=${refine} class="row-form" novalidate>
             <${Field} id="technique" label="Refine this solution by"
-              ><select
-                id="technique"
-                value=${technique.value}
-                onChange=${(e) => {
-                  technique.value = e.target.value;
-                }}
-              >
+              ><select id="technique" ...${selected(technique)}>
                 ${Techniques()}
               </select><//
             >
             <${Field} id="frontier" label="in the subgames"
-              ><input
-                id="frontier"
-                list="frontiers"
-                value=${at.value}
-                placeholder="after round 1"
-                onInput=${(e) => {
-                  at.value = e.target.value;
-                }}
+              ><input id="frontier" list="frontiers" ...${typed(at)} placeholder="after round 1"
             /><//>
             <datalist id="frontiers">
               ${tree.frontiers.map((name) => html`<option value=${name} />`)}

@@ -1,6 +1,16 @@
 // Hands that were played elsewhere or here, in PHH: each decision graded by a spot that was solved,
 // or by the agent, which solves what no spot covers.
-import { html, api, number, percent, whole, Field, Problem, Wait } from "../lib/core.js";
+import {
+  html,
+  api,
+  number,
+  percent,
+  whole,
+  Problem,
+  Wait,
+  selected,
+  FileOrText,
+} from "../lib/core.js";
 import { useSignal } from "@preact/signals";
 import { Cards } from "../lib/cards.js";
 import { Grades, HandList, SHOWN } from "./play.js";
@@ -10,7 +20,7 @@ const counted = (n, what) => `${whole(n)} ${what}${n === 1 ? "" : "s"}`;
 
 export function Hands() {
   const text = useSignal(""),
-    told = useSignal(null),
+    history = useSignal(null),
     error = useSignal(null),
     busy = useSignal(false),
     done = useSignal(""),
@@ -26,15 +36,15 @@ export function Hands() {
       const body = { text: text.value, player };
       const list = await api("/histories", body);
       if (busy.value !== mine) return;
-      told.value = list;
+      history.value = list;
       const count = list.hands.length;
       const grade = async (first, some) => {
         const asks = { ...body, player: list.player, first, ...some };
         const part = await api("/histories/grades", asks);
         if (busy.value !== mine) return false;
-        const hands = [...told.value.hands];
+        const hands = [...history.value.hands];
         hands.splice(first, part.hands.length, ...part.hands);
-        told.value = { ...told.value, hands };
+        history.value = { ...history.value, hands };
         return true;
       };
       for (let first = 0; first < count; first += CHUNK) {
@@ -42,7 +52,7 @@ export function Hands() {
         if (!(await grade(first, { count: CHUNK }))) return;
       }
       if (!solves.value) return;
-      const left = [...list.hands.keys()].filter((k) => told.value.hands[k].lost === null);
+      const left = [...list.hands.keys()].filter((k) => history.value.hands[k].lost === null);
       left.sort((a, b) => list.hands[a].board.length - list.hands[b].board.length || a - b);
       for (const [k, first] of left.entries()) {
         done.value = `Solving hand ${whole(first + 1)}, ${whole(k + 1)} of ${whole(left.length)}: those that ended soonest come first`;
@@ -53,12 +63,6 @@ export function Hands() {
     } finally {
       if (busy.value === mine) busy.value = false;
     }
-  };
-  const choose = async (event) => {
-    const [file] = event.target.files;
-    if (!file) return;
-    text.value = await file.text();
-    read();
   };
   return html`<section class="page narrow">
     <h1>Hands</h1>
@@ -76,20 +80,15 @@ export function Hands() {
         read();
       }}
     >
-      <${Field} id="phh-file" label="A file"
-        ><input id="phh-file" type="file" accept=".phh,.phhs,.toml,text/plain" onChange=${choose}
-      /><//>
-      <${Field} id="phh" label="or the text of one" error=${error.value?.fields?.text}>
-        <textarea
-          id="phh"
-          rows="6"
-          spellcheck="false"
-          value=${text.value}
-          onInput=${(event) => {
-            text.value = event.target.value;
-          }}
-        ></textarea>
-      <//>
+      <${FileOrText}
+        id="phh"
+        label="or the text of one"
+        text=${text}
+        rows="6"
+        accept=".phh,.phhs,.toml,text/plain"
+        error=${error.value?.fields?.text}
+        onFile=${() => read()}
+      />
       <${Problem} error=${error.value?.fields?.text ? null : error.value} />
       <p>
         <label class="choices one-line" for="solves"
@@ -117,43 +116,36 @@ export function Hands() {
           : null
       }
     </form>
-    ${told.value ? html`<${List} told=${told.value} busy=${busy.value} done=${done.value} onPlayer=${read} />` : null}
+    ${history.value ? html`<${List} history=${history.value} busy=${busy.value} done=${done.value} onPlayer=${read} />` : null}
   </section>`;
 }
 
 // The list of hands with filters, and the score of all of them.
-function List({ told, busy, done, onPlayer }) {
+function List({ history, busy, done, onPlayer }) {
   const shown = useSignal("all");
-  const rows = told.hands.filter(SHOWN[shown.value][1]);
+  const rows = history.hands.filter(SHOWN[shown.value][1]);
   return html`<section class="box past" aria-live="polite">
     <div class="range-head">
-      <h2>${counted(told.hands.length, "hand")}</h2>
+      <h2>${counted(history.hands.length, "hand")}</h2>
       <label class="choices" for="hands-player"
         >decisions of${" "}
         <select
           id="hands-player"
           class="inline"
-          value=${told.player}
+          value=${history.player}
           onChange=${(event) => onPlayer(event.target.value)}
         >
-          ${told.players.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
+          ${history.players.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
         </select></label
       >
       <label class="choices" for="hands-shown"
         >show${" "}
-        <select
-          id="hands-shown"
-          class="inline"
-          value=${shown.value}
-          onChange=${(event) => {
-            shown.value = event.target.value;
-          }}
-        >
+        <select id="hands-shown" class="inline" ...${selected(shown)}>
           ${Object.entries(SHOWN).map(([key, [name]]) => html`<option key=${key} value=${key}>${name}</option>`)}
         </select></label
       >
     </div>
-    <${Score} hands=${told.hands} />
+    <${Score} hands=${history.hands} />
     ${busy ? html`<${Wait}>${done}<//>` : null}
     <${HandList}
       rows=${rows}

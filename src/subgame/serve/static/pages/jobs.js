@@ -1,5 +1,5 @@
 // The list of jobs.
-import { html, api, jobs, Badge, Problem, percent, seconds } from "../lib/core.js";
+import { html, api, jobs, Badge, Problem } from "../lib/core.js";
 import { useSignal } from "@preact/signals";
 
 const KINDS = {

@@ -13,6 +13,9 @@ import {
   Field,
   Problem,
   Wait,
+  typed,
+  selected,
+  Tabs,
 } from "../lib/core.js";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
@@ -64,7 +67,7 @@ export function Play() {
     }
   };
   const set = (key) => (event) => go(withQuery({ [key]: event.target.value }), { replace: true });
-  const solvable = list.filter((each) => !each.holdem);
+  const solvable = list.filter((game) => !game.holdem);
   return html`<section class="page narrow">
     <h1>Play</h1>
     <p class="lead">
@@ -76,11 +79,11 @@ export function Play() {
       <${Field} id="game" label="Game"
         ><select id="game" value=${game} onChange=${set("game")}>
           <optgroup label="Hold'em">
-            ${list.filter((each) => each.holdem).map((each) => html`<option key=${each.name} value=${each.name}>${each.name}: ${each.summary}</option>`)}
+            ${list.filter((game) => game.holdem).map((game) => html`<option key=${game.name} value=${game.name}>${game.name}: ${game.summary}</option>`)}
           </optgroup>
           ${spots.length ? html`<optgroup label="Spots that you solved">${spots.map((job) => html`<option key=${job.id} value="job:${job.id}">${job.name}</option>`)}</optgroup>` : null}
           <optgroup label="Other games">
-            ${solvable.map((each) => html`<option key=${each.name} value=${each.name}>${each.uploaded ? each.summary : `${each.name}: ${each.summary}`}</option>`)}
+            ${solvable.map((game) => html`<option key=${game.name} value=${game.name}>${game.uploaded ? game.summary : `${game.name}: ${game.summary}`}</option>`)}
           </optgroup>
         </select><//
       >
@@ -131,9 +134,9 @@ export function Table({ id }) {
   const take = (promise) => {
     const mine = (newest.current += 1);
     return promise.then(
-      (found) => {
+      (table) => {
         if (mine !== newest.current) return;
-        view.value = found;
+        view.value = table;
         error.value = null;
       },
       (failed) => {
@@ -185,7 +188,7 @@ export function Table({ id }) {
       const { state } = view.value,
         goes_on = (key === "Enter" || key === " ") && !target.closest("button, a, summary");
       if (state === "your turn") {
-        const chosen = choices(view.value).find((each) => each.key === key.toLowerCase());
+        const chosen = choices(view.value).find((choice) => choice.key === key.toLowerCase());
         if (chosen) act(chosen.id);
         else sure.value = "";
         if (key.toLowerCase() === "r" && document.getElementById("bet")) {
@@ -365,16 +368,16 @@ function Actions({ now, act, busy, sure }) {
   };
   return html`<div class="actions" role="group" aria-label="Your actions">
       ${choices(now).map(
-        (each) =>
+        (choice) =>
           html`<button
             type="button"
-            key=${each.id}
-            class=${sure === each.id ? "primary" : ""}
+            key=${choice.id}
+            class=${sure === choice.id ? "primary" : ""}
             disabled=${busy}
-            onClick=${() => act(each.id)}
+            onClick=${() => act(choice.id)}
           >
-            <kbd>${each.key.toUpperCase()}</kbd>${" "}
-            ${sure === each.id ? "all-in: are you sure?" : each.name}${each.more ? html` <small class="num">${each.more}</small>` : null}
+            <kbd>${choice.key.toUpperCase()}</kbd>${" "}
+            ${sure === choice.id ? "all-in: are you sure?" : choice.name}${choice.more ? html` <small class="num">${choice.more}</small>` : null}
           </button>`,
       )}
     </div>
@@ -388,12 +391,9 @@ function Actions({ now, act, busy, sure }) {
               ><input
                 id="bet"
                 placeholder=${now.holdem ? "600, 6bb or 50%" : ""}
-                value=${total.value}
+                ...${typed(total)}
                 aria-invalid=${wrong.value ? "true" : undefined}
-                aria-describedby=${wrong.value ? "bet-error" : undefined}
-                onInput=${(e) => {
-                  total.value = e.target.value;
-                }} /><//
+                aria-describedby=${wrong.value ? "bet-error" : undefined} /><//
             ><button disabled=${busy || !total.value}>Bet</button>
           </form>`
         : null
@@ -497,24 +497,17 @@ function Reveal({ now }) {
     ${
       ranged.length
         ? html`<h3 class="third">Its range, and what it does with each hand</h3>
-            <div class="tabs" role="group" aria-label="Decisions">
-              ${ranged.map(
-                ([step, k]) =>
-                  html`<button
-                    type="button"
-                    key=${k}
-                    aria-pressed=${k === at}
-                    onClick=${() => {
-                      chosen.value = k;
-                    }}
-                  >
-                    ${place(step.infoset)}
-                  </button>`,
-              )}
-            </div>
+            <${Tabs}
+              label="Decisions"
+              options=${ranged.map(([step, k]) => [k, place(step.infoset)])}
+              value=${at}
+              onPick=${(k) => {
+                chosen.value = k;
+              }}
+            />
             <div class="range-small">
               <${RangeGrid}
-                told=${steps[at].range}
+                range=${steps[at].range}
                 label="Range of the opponent by class of hands"
               />
             </div>`
@@ -616,14 +609,7 @@ function Past({ hands, grading, job }) {
       <h2>Hands played</h2>
       <label class="choices" for="past-shown"
         >show${" "}
-        <select
-          id="past-shown"
-          class="inline"
-          value=${shown.value}
-          onChange=${(e) => {
-            shown.value = e.target.value;
-          }}
-        >
+        <select id="past-shown" class="inline" ...${selected(shown)}>
           ${Object.entries(SHOWN).map(([key, [name]]) => html`<option key=${key} value=${key}>${name}</option>`)}
         </select></label
       >

@@ -6,11 +6,11 @@ const read = () => fetch("/openapi.json").then((answer) => answer.json());
 
 // The fields of a body; those that are objects of their own follow with a dot.
 function fields(schema, all, before = "") {
-  const found = schema?.$ref ? all[schema.$ref.split("/").at(-1)] : schema;
-  return Object.entries(found?.properties || {}).flatMap(([name, each]) => {
-    const inner = each.$ref || each.allOf?.[0]?.$ref;
+  const object = schema?.$ref ? all[schema.$ref.split("/").at(-1)] : schema;
+  return Object.entries(object?.properties || {}).flatMap(([name, field]) => {
+    const inner = field.$ref || field.allOf?.[0]?.$ref;
     if (inner) return fields({ $ref: inner }, all, `${before}${name}.`);
-    const kinds = (each.anyOf || [each])
+    const kinds = (field.anyOf || [field])
       .map((one) =>
         one.$ref
           ? "object"
@@ -25,9 +25,9 @@ function fields(schema, all, before = "") {
       {
         name: before + name,
         kind: kinds.join(" or "),
-        about: each.description,
-        needed: (found.required || []).includes(name),
-        usual: each.default,
+        about: field.description,
+        needed: (object.required || []).includes(name),
+        usual: field.default,
       },
     ];
   });
@@ -40,45 +40,46 @@ const Fields = ({ rows }) =>
       </ul>`
     : null;
 
-function Operation({ method, path, told, all }) {
-  const given = (told.parameters || []).map((each) => ({
-    name: each.name,
-    kind: each.schema.type || "text",
-    about: each.description,
-    needed: each.required,
-    usual: each.schema.default,
+function Operation({ method, path, operation, all }) {
+  const parameters = (operation.parameters || []).map((parameter) => ({
+    name: parameter.name,
+    kind: parameter.schema.type || "text",
+    about: parameter.description,
+    needed: parameter.required,
+    usual: parameter.schema.default,
   }));
-  const body = told.requestBody
-    ? fields(told.requestBody.content["application/json"]?.schema, all)
+  const body = operation.requestBody
+    ? fields(operation.requestBody.content["application/json"]?.schema, all)
     : [];
-  const plain = method === "get" && !path.includes("{") && given.every((each) => !each.needed);
+  const plain =
+    method === "get" && !path.includes("{") && parameters.every((parameter) => !parameter.needed);
   return html`<li class="operation">
     <h3 class="third">
       <span class="badge">${method.toUpperCase()}</span>${" "}
       ${plain ? html`<a href=${path} target="_blank" rel="noopener"><code>${path}</code></a>` : html`<code>${path}</code>`}
     </h3>
-    <p>${(told.description || told.summary).replaceAll("``", "").replaceAll("`", "")}</p>
-    <${Fields} rows=${[...given, ...body]} />
+    <p>${(operation.description || operation.summary).replaceAll("``", "").replaceAll("`", "")}</p>
+    <${Fields} rows=${[...parameters, ...body]} />
   </li>`;
 }
 
 export function Reference() {
-  const found = useMemo(() => asked(read()), []).value;
-  if (found.state === "failed")
+  const schema = useMemo(() => asked(read()), []).value;
+  if (schema.state === "failed")
     return html`<section class="page narrow">
       <h1>API</h1>
-      <${Problem} error=${found.error} />
+      <${Problem} error=${schema.error} />
     </section>`;
-  if (!found.value)
+  if (!schema.value)
     return html`<section class="page narrow">
       <h1>API</h1>
       <${Wait}>Reading the description<//>
     </section>`;
-  const all = found.value.components.schemas,
+  const all = schema.value.components.schemas,
     tags = {};
-  for (const [path, methods] of Object.entries(found.value.paths))
-    for (const [method, told] of Object.entries(methods))
-      (tags[told.tags?.[0] || "other"] ||= []).push({ method, path, told });
+  for (const [path, methods] of Object.entries(schema.value.paths))
+    for (const [method, operation] of Object.entries(methods))
+      (tags[operation.tags?.[0] || "other"] ||= []).push({ method, path, operation });
   return html`<section class="page narrow reference">
     <h1>API</h1>
     <p class="lead">

@@ -11,6 +11,7 @@ import {
   whole,
   Problem,
   Wait,
+  Tabs,
 } from "../lib/core.js";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { signal, useSignal } from "@preact/signals";
@@ -64,7 +65,7 @@ function means(rows, names) {
 export function Report({ job }) {
   const query = route.value.query,
     kept = useSignal(null);
-  const found = useMemo(
+  const answer = useMemo(
     () =>
       job.state === "queued" && !job.iteration
         ? signal({ state: "none" })
@@ -72,16 +73,16 @@ export function Report({ job }) {
     [job.id, job.state, job.iteration],
   ).value;
   useEffect(() => {
-    if (found.value) kept.value = found.value;
-  }, [found]);
-  const all = (found.value || kept.value)?.rows || [];
+    if (answer.value) kept.value = answer.value;
+  }, [answer]);
+  const all = (answer.value || kept.value)?.rows || [];
   const filters = TEXTURES.map(([key]) => [key, query.get(key)]).filter(([, value]) => value);
   const rows = useMemo(
     () => all.filter((row) => filters.every(([key, value]) => row[key] === value)),
     [all, query.toString()],
   );
-  if (found.state === "failed") return html`<${Problem} error=${found.error} />`;
-  if (!all.length && found.state === "waiting") return html`<${Wait}>Reading the rows<//>`;
+  if (answer.state === "failed") return html`<${Problem} error=${answer.error} />`;
+  if (!all.length && answer.state === "waiting") return html`<${Wait}>Reading the rows<//>`;
   if (!all.length)
     return job.state === "running"
       ? html`<${Wait}>The first row appears once a flop is solved<//>`
@@ -116,21 +117,15 @@ export function Report({ job }) {
   const mean = means(rows, numbers),
     shades = colours(actions);
   return html`<section class="report">
-    <div class="tabs" role="group" aria-label="Whose first decision">
-      ${[
+    <${Tabs}
+      label="Whose first decision"
+      options=${[
         ["oop", "OOP, first to act"],
         ["ip", "IP, after a check"],
-      ].map(
-        ([key, name]) =>
-          html`<button
-            type="button"
-            key=${key}
-            aria-pressed=${seat === key}
-            onClick=${() => set({ seat: key === "oop" ? null : key })}
-          >
-            ${name}
-          </button>`,
-      )}
+      ]}
+      value=${seat}
+      onPick=${(key) => set({ seat: key === "oop" ? null : key })}
+    >
       ${TEXTURES.map(
         ([key, name]) =>
           html`<select
@@ -145,7 +140,7 @@ export function Report({ job }) {
           </select>`,
       )}
       ${filters.length ? html`<button type="button" class="ghost" onClick=${() => set(Object.fromEntries(TEXTURES.map(([key]) => [key, null])))}>clear</button>` : null}
-    </div>
+    <//>
     <p class="options">
       ${actions.map((action, k) => html`<span class="option" key=${action.id}><i style=${{ background: css(shades[k]) }}></i><b>${action.name}</b><span class="num">${percent(mean[action.id])}</span></span>`)}
     </p>
@@ -233,15 +228,15 @@ function Bars({ rows, actions, shades, label }) {
       const gap = rows.length < 200 ? 1 : 0;
       let x = 0;
       for (const row of rows) {
-        const each = (wide * row.weight) / total;
+        const width = (wide * row.weight) / total;
         let y = high;
         actions.forEach((action, k) => {
           const tall = high * (row[action.id] ?? 0);
           pen.fillStyle = css(shades[k]);
-          pen.fillRect(x, y - tall, Math.max(each - gap, 0.5), tall);
+          pen.fillRect(x, y - tall, Math.max(width - gap, 0.5), tall);
           y -= tall;
         });
-        x += each;
+        x += width;
       }
     };
     draw();

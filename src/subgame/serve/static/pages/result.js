@@ -17,6 +17,9 @@ import {
   Field,
   Problem,
   Wait,
+  typed,
+  selected,
+  Tabs,
 } from "../lib/core.js";
 import { useEffect, useMemo } from "preact/hooks";
 import { useSignal } from "@preact/signals";
@@ -108,19 +111,19 @@ function Controls({ job, problem }) {
 }
 
 function Figures({ job }) {
-  const found = job.result;
-  if (!found.ev) return null;
+  const result = job.result;
+  if (!result.ev) return null;
   return html`<div class="figures">
     <div class="figure">
-      <b>${found.exploitability_percent.toPrecision(2)}%</b><span>of the pot exploitable</span>
+      <b>${result.exploitability_percent.toPrecision(2)}%</b><span>of the pot exploitable</span>
     </div>
-    ${SEATS.map((seat, p) => html`<div class="figure" key=${seat}><b>${number(found.ev[p], 2)}</b><span>EV ${seat}, equity ${percent(found.equity[p])}</span></div>`)}
+    ${SEATS.map((seat, p) => html`<div class="figure" key=${seat}><b>${number(result.ev[p], 2)}</b><span>EV ${seat}, equity ${percent(result.equity[p])}</span></div>`)}
     <div class="figure">
-      <b>${whole(found.iterations || 0)}</b
-      ><span>iterations${found.seconds ? `, ${seconds(found.seconds)}` : ""}</span>
+      <b>${whole(result.iterations || 0)}</b
+      ><span>iterations${result.seconds ? `, ${seconds(result.seconds)}` : ""}</span>
     </div>
     <div class="figure">
-      <b>${whole(found.nodes)}</b
+      <b>${whole(result.nodes)}</b
       ><span>nodes${job.quote ? `, ${bytes(job.quote.memory)}` : ""}</span>
     </div>
   </div>`;
@@ -181,7 +184,7 @@ function RefineBox({ job }) {
   const line = route.value.query.get("line") || "",
     below = useSignal(false);
   const mine = Object.values(jobs.value)
-    .filter((each) => each.of === job.id && each.kind === "refine")
+    .filter((other) => other.of === job.id && other.kind === "refine")
     .sort((a, b) => b.made - a.made);
   const start = async (event) => {
     event.preventDefault();
@@ -202,7 +205,7 @@ function RefineBox({ job }) {
       error.value = failed;
     }
   };
-  const chosen = list.find((each) => each.name === technique.value);
+  const chosen = list.find((one) => one.name === technique.value);
   return html`<section class="box refine">
     <h2>Refine by subgame solving</h2>
     <p class="soft">
@@ -211,14 +214,8 @@ function RefineBox({ job }) {
     </p>
     <form class="row-form" onSubmit=${start} novalidate>
       <${Field} id="technique" label="Technique"
-        ><select
-          id="technique"
-          value=${technique.value}
-          onChange=${(e) => {
-            technique.value = e.target.value;
-          }}
-        >
-          ${list.map((each) => html`<option key=${each.name} value=${each.name}>${each.name}${each.safe ? " (safe)" : ""}</option>`)}
+        ><select id="technique" ...${selected(technique)}>
+          ${list.map((one) => html`<option key=${one.name} value=${one.name}>${one.name}${one.safe ? " (safe)" : ""}</option>`)}
         </select><//
       >
       <${Field} id="refine-where" label="Subgame"
@@ -234,13 +231,7 @@ function RefineBox({ job }) {
         </select><//
       >
       <${Field} id="refine-seconds" label="Seconds" error=${wrong.value}
-        ><input
-          id="refine-seconds"
-          inputmode="decimal"
-          value=${limit.value}
-          onInput=${(e) => {
-            limit.value = e.target.value;
-          }}
+        ><input id="refine-seconds" inputmode="decimal" ...${typed(limit)}
       /><//>
       <button class="primary">Refine</button>
     </form>
@@ -262,13 +253,17 @@ function RefineBox({ job }) {
             </thead>
             <tbody>
               ${mine.map(
-                (each) =>
-                  html`<tr key=${each.id}>
-                    <td><a href="/solve/${each.id}">${each.name}</a></td>
-                    <td><${Badge} job=${each} /></td>
-                    <td class="num">${each.result ? number(each.result.before) : ""}</td>
-                    <td class="num">${each.result ? number(each.result.after) : ""}</td>
-                    <td class="num">${each.result ? number(each.result.margin) : ""}</td>
+                (refinement) =>
+                  html`<tr key=${refinement.id}>
+                    <td><a href="/solve/${refinement.id}">${refinement.name}</a></td>
+                    <td><${Badge} job=${refinement} /></td>
+                    <td class="num">
+                      ${refinement.result ? number(refinement.result.before) : ""}
+                    </td>
+                    <td class="num">${refinement.result ? number(refinement.result.after) : ""}</td>
+                    <td class="num">
+                      ${refinement.result ? number(refinement.result.margin) : ""}
+                    </td>
                   </tr>`,
               )}
             </tbody>
@@ -296,7 +291,7 @@ function Margins({ job }) {
   const what = SHOWN.some(([key]) => key === route.value.query.get("margins"))
     ? route.value.query.get("margins")
     : "margin";
-  const found = job.result;
+  const result = job.result;
   const mine = useMemo(
     () =>
       (rows || [])
@@ -326,16 +321,20 @@ function Margins({ job }) {
     );
   }, [mine, what]);
   if (!rows) return null;
-  const better = found.after <= found.before;
+  const better = result.after <= result.before;
   return html`<section class="box margins">
-    <h2>Margins of ${found.technique}</h2>
+    <h2>Margins of ${result.technique}</h2>
     <p>
-      A best response won <b class="num">${number(found.before)}</b> chips a hand before and
-      wins${" "} <b class="num ${better ? "good" : "bad"}">${number(found.after)}</b> now.${" "}
-      ${found.promise}${" "} ${found.kept}
+      A best response won <b class="num">${number(result.before)}</b> chips a hand before and
+      wins${" "} <b class="num ${better ? "good" : "bad"}">${number(result.after)}</b> now.${" "}
+      ${result.promise}${" "} ${result.kept}
     </p>
-    <div class="tabs" role="group" aria-label="Refined player">
-      ${SEATS.map((seat, p) => html`<button type="button" key=${seat} aria-pressed=${player === p} onClick=${() => go(withQuery({ player: p || null }), { replace: true })}>${seat} refined</button>`)}
+    <${Tabs}
+      label="Refined player"
+      options=${SEATS.map((seat, p) => [p, `${seat} refined`])}
+      value=${player}
+      onPick=${(p) => go(withQuery({ player: p || null }), { replace: true })}
+    >
       <label for="margins-shown" class="choices"
         >The grid shows${" "}
         <select
@@ -347,7 +346,7 @@ function Margins({ job }) {
           ${SHOWN.map(([key, name]) => html`<option key=${key} value=${key}>${name}</option>`)}
         </select></label
       >
-    </div>
+    <//>
     <div class="explore-body">
       <div>
         <${Grid} cells=${cells} label=${`The opponent's hands by class: ${what}`} />

@@ -10,6 +10,9 @@ import {
   Problem,
   bytes,
   whole,
+  typed,
+  FileOrText,
+  Tabs,
 } from "../lib/core.js";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
@@ -369,24 +372,18 @@ export function Solve() {
         <div class="stack">
           <fieldset class="box board-box">
             <legend>${many ? "Flops" : "Board"}</legend>
-            <div class="tabs segments" role="group" aria-label="One board or many">
-              ${[
+            <${Tabs}
+              segments
+              label="One board or many"
+              options=${[
                 ["", "One board"],
                 ["25", "Many flops"],
-              ].map(
-                ([key, name]) =>
-                  html`<button
-                    type="button"
-                    key=${key}
-                    aria-pressed=${many === !!key}
-                    onClick=${() => {
-                      if (many !== !!key) set("flops")(key);
-                    }}
-                  >
-                    ${name}
-                  </button>`,
-              )}
-            </div>
+              ]}
+              value=${many ? "25" : ""}
+              onPick=${(flops) => {
+                if (many !== !!flops) set("flops")(flops);
+              }}
+            />
             <label class="choices" for="deck"
               >Deck${" "}
               <select id="deck" class="inline" value=${value.deck} onChange=${shuffle}>
@@ -662,10 +659,7 @@ function Upload() {
         id="path"
         spellcheck="false"
         placeholder="/home/me/flop.safetensors"
-        value=${path.value}
-        onInput=${(e) => {
-          path.value = e.target.value;
-        }}
+        ...${typed(path)}
       /><button disabled=${busy.value || !path.value.trim()}>Open</button>
     </form>
     <${Problem} error=${error.value} />
@@ -677,11 +671,11 @@ function Import() {
   const text = useSignal(""),
     error = useSignal(null),
     left = useSignal(null);
-  const take = async (found) => {
+  const take = async (set_up) => {
     error.value = null;
     left.value = null;
     try {
-      const { program, spot, left_out } = await api("/spots/import", { text: found });
+      const { program, spot, left_out } = await api("/spots/import", { text: set_up });
       left.value = { program, left_out };
       go(setUp({ task: { spot } }), { replace: true });
     } catch (failed) {
@@ -690,32 +684,14 @@ function Import() {
   };
   return html`<details class="more">
     <summary>Import a set-up of PioSOLVER, TexasSolver or wasm-postflop</summary>
-    <${Field} id="import-file" label="A file"
-      ><input
-        id="import-file"
-        type="file"
-        onChange=${async (event) => {
-          const [file] = event.target.files;
-          if (!file) return;
-          text.value = await file.text();
-          take(text.value);
-        }}
-    /><//>
-    <${Field}
-      id="import-text"
+    <${FileOrText}
+      id="import"
       label="or its text: a script, tree settings, commands, or JSON"
+      text=${text}
+      rows="4"
       error=${error.value?.fields?.text}
-    >
-      <textarea
-        id="import-text"
-        rows="4"
-        spellcheck="false"
-        value=${text.value}
-        onInput=${(event) => {
-          text.value = event.target.value;
-        }}
-      ></textarea>
-    <//>
+      onFile=${() => take(text.value)}
+    />
     <${Problem} error=${error.value?.fields?.text ? null : error.value} />
     <button type="button" disabled=${!text.value.trim()} onClick=${() => take(text.value)}>
       Take it over

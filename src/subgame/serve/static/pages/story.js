@@ -131,15 +131,15 @@ export function Story() {
   const step = ORDER.includes(route.value.query.get("step"))
     ? route.value.query.get("step")
     : "game";
-  const found = data.value;
+  const answer = data.value;
   const at = ORDER.indexOf(step);
   const to = (k) => withQuery({ step: k ? ORDER[k] : null });
   const all = useMemo(
     () =>
-      found.state === "ready"
-        ? Object.fromEntries(found.value.steps.map((each) => [each.id, each]))
+      answer.state === "ready"
+        ? Object.fromEntries(answer.value.steps.map((one) => [one.id, one]))
         : null,
-    [found],
+    [answer],
   );
   useEffect(() => {
     const keys = (event) => {
@@ -174,7 +174,7 @@ export function Story() {
     <div class="story-body">
       <div class="story-text">
         <h1 id="story-title">${SENTENCES[step]}</h1>
-        ${step === "game" ? TEXTS.game() : all ? TEXTS[step](now, all) : found.state === "failed" ? html`<${Problem} error=${found.error} />` : html`<${Wait}>Solving Coin Toss. The first time, kernels are compiled, too.<//>`}
+        ${step === "game" ? TEXTS.game() : all ? TEXTS[step](now, all) : answer.state === "failed" ? html`<${Problem} error=${answer.error} />` : html`<${Wait}>Solving Coin Toss. The first time, kernels are compiled, too.<//>`}
         <p class="pager">
           ${at > 0 ? html`<a class="button" href=${to(at - 1)} rel="prev">Back</a>` : null}
           ${at < ORDER.length - 1 ? html`<a class="button primary" href=${to(at + 1)} rel="next">Next: ${TITLES[ORDER[at + 1]]}</a>` : null}
@@ -185,7 +185,7 @@ export function Story() {
         ${all && step !== "game" ? html`<${Meter} all=${all} step=${step} upTo=${at} />` : null}
       </div>
     </div>
-    ${all && (step === "resolve" || step === "maxmargin") ? html`<${Learning} points=${found.value.learning[step]} target=${now.best_response} before=${all.blueprint.best_response} name=${TITLES[step]} />` : null}
+    ${all && (step === "resolve" || step === "maxmargin") ? html`<${Learning} points=${answer.value.learning[step]} target=${now.best_response} before=${all.blueprint.best_response} name=${TITLES[step]} />` : null}
   </section>`;
 }
 

@@ -21,9 +21,9 @@ const techniques = asked(api("/techniques"));
 // Options of a list of techniques; those that are safe are marked.
 export const Techniques = () =>
   (techniques.value.value || []).map(
-    (each) =>
-      html`<option key=${each.name} value=${each.name}>
-        ${each.name}${each.safe ? " (safe)" : ""}
+    (technique) =>
+      html`<option key=${technique.name} value=${technique.name}>
+        ${technique.name}${technique.safe ? " (safe)" : ""}
       </option>`,
   );
 const ENTRY = {
@@ -45,7 +45,7 @@ export function Watch({ game, tree }) {
     at = query.get("frontier") ?? (tree.frontiers[0] || (tree.holdem ? "root" : "depth 1")),
     which = query.get("subgame") || "",
     player = query.get("refined") === "0" ? 0 : 1;
-  const found = useMemo(
+  const answer = useMemo(
     () =>
       technique
         ? asked(
@@ -57,7 +57,7 @@ export function Watch({ game, tree }) {
     [game, tree.strategy, technique, at, which, player],
   ).value;
   const set = (changes) => go(withQuery(changes), { replace: true });
-  const told = found.value;
+  const watched = answer.value;
   return html`<section class="box watch">
     <h2>Watch a gadget</h2>
     <p class="soft">
@@ -86,14 +86,14 @@ export function Watch({ game, tree }) {
         ${[...tree.frontiers, ...(tree.holdem ? ["root"] : ["depth 1", "depth 2", "after chance"])].map((name) => html`<option key=${name} value=${name} />`)}
       </datalist>
       ${
-        told
+        watched
           ? html`<${Field} id="watch-subgame" label="Subgame"
               ><select
                 id="watch-subgame"
-                value=${told.subgame}
+                value=${watched.subgame}
                 onChange=${(e) => set({ subgame: e.target.value })}
               >
-                ${told.subgames.map((name) => html`<option key=${name} value=${name}>${name || "start"}</option>`)}
+                ${watched.subgames.map((name) => html`<option key=${name} value=${name}>${name || "start"}</option>`)}
               </select><//
             >`
           : null
@@ -109,30 +109,30 @@ export function Watch({ game, tree }) {
         </select><//
       >
     </div>
-    ${found.state === "waiting" ? html`<${Wait}>Solving the subgame behind its gadget<//>` : found.state === "failed" ? html`<${Problem} error=${found.error} />` : told ? html`<${Steps} told=${told} set=${set} />` : null}
+    ${answer.state === "waiting" ? html`<${Wait}>Solving the subgame behind its gadget<//>` : answer.state === "failed" ? html`<${Problem} error=${answer.error} />` : watched ? html`<${Steps} watched=${watched} set=${set} />` : null}
   </section>`;
 }
 
-function Steps({ told, set }) {
-  const last = told.steps.length,
+function Steps({ watched, set }) {
+  const last = watched.steps.length,
     now = Math.min(Math.max(1, Number(route.value.query.get("iteration") || 1)), last);
-  const step = told.steps[now - 1];
-  const xs = useMemo(() => told.results.map((row) => row.iteration), [told]);
+  const step = watched.steps[now - 1];
+  const xs = useMemo(() => watched.results.map((row) => row.iteration), [watched]);
   const series = useMemo(
     () => [
-      { label: "the best response wins", values: told.results.map((row) => row.best_response) },
+      { label: "the best response wins", values: watched.results.map((row) => row.best_response) },
       {
         label: "against the blueprint",
-        values: told.results.map(() => told.before),
+        values: watched.results.map(() => watched.before),
         dash: [4, 4],
         colour: "--soft",
       },
     ],
-    [told],
+    [watched],
   );
   const most = Math.max(...step.enter, 1e-9),
-    picks = told.entry === "choose";
-  return html`<p>${ENTRY[told.entry]} <span class="soft">${told.promise}</span></p>
+    picks = watched.entry === "choose";
+  return html`<p>${ENTRY[watched.entry]} <span class="soft">${watched.promise}</span></p>
     <div class="watch-step">
       <label for="iteration">Iteration <b class="num">${whole(now)}</b> of ${whole(last)}</label
       ><input
@@ -157,13 +157,15 @@ function Steps({ told, set }) {
             </tr>
           </thead>
           <tbody>
-            ${told.infosets.map(
+            ${watched.infosets.map(
               (name, k) =>
                 html`<tr key=${name}>
                   <td><code>${name}</code></td>
-                  <td class="num">${number(told.cbv[k])}</td>
-                  <td class="num">${number(told.alternative[k])}</td>
-                  <td class="num ${step.value?.[k] > told.alternative[k] + 1e-9 ? "bad" : "good"}">
+                  <td class="num">${number(watched.cbv[k])}</td>
+                  <td class="num">${number(watched.alternative[k])}</td>
+                  <td
+                    class="num ${step.value?.[k] > watched.alternative[k] + 1e-9 ? "bad" : "good"}"
+                  >
                     ${number(step.value?.[k])}
                   </td>
                   <td class="bar-cell">
@@ -188,8 +190,8 @@ function Steps({ told, set }) {
         />
         <p class="hint">
           Exact evaluations of the average strategy. The smallest margin is${" "}
-          ${number(told.results.at(-1).margin)} after ${whole(told.results.at(-1).iteration)}${" "}
-          iterations.
+          ${number(watched.results.at(-1).margin)} after
+          ${whole(watched.results.at(-1).iteration)}${" "} iterations.
         </p>
       </div>
     </div>`;
