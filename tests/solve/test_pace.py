@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from subgame.solve.pace import PIECES, Pace
+from subgame.solve.limits import PIECES, Pace
 
 
 class Machine:

@@ -85,6 +85,15 @@ class Making:
     memory_limit: MemoryOption = "8GiB"
     json: JsonOption = False
 
+    def file(self) -> Path:
+        """Where networks are saved, if they are not beside a blueprint."""
+        if self.out is None:
+            raise SubgameError(
+                "--out is missing. Say where to save the networks: --out FILE.safetensors."
+            )
+        check_saved("--out", self.out)
+        return self.out
+
 
 @grouped
 def train_command(
@@ -129,12 +138,7 @@ def train_command(
     if isinstance(rules, Holdem):
         train_flop(rules, source, where, out, rollouts, options, json)
         return
-    if out is None:
-        raise SubgameError(
-            "--out is missing. Say where to save the networks: --out FILE.safetensors."
-        )
-    check_saved("--out", out)
-    began = time.perf_counter()
+    out, began = making.file(), time.perf_counter()
 
     from subgame.refine.networks import Training, torch
     from subgame.refine.sequence.leaf_network import save_leaf_networks

@@ -37,8 +37,7 @@ from subgame.engines.numba.range_scratch import (
 from subgame.engines.rounding import RESOLUTION, dithered
 from subgame.errors import SubgameError, did_you_mean
 from subgame.memory import Allowance, cores
-from subgame.tree.parts import both
-from subgame.tree.public_tree import Reals
+from subgame.tree.public_tree import Reals, both
 from subgame.tree.ranges.betting_tree import LANES, Street
 from subgame.tree.ranges.deal import padded
 from subgame.tree.ranges.stage import stage_tree

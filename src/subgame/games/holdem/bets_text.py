@@ -7,8 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from subgame.errors import SubgameError
-from subgame.games.holdem.pointing import fault
+from subgame.errors import SubgameError, fault
 from subgame.games.holdem.sizes import (
     FORMS,
     NUMBER,
