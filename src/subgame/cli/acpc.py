@@ -8,9 +8,8 @@ from pathlib import Path
 
 from rich.text import Text
 
-from subgame.cli.arguments import argument, opt
+from subgame.cli.arguments import argument, grouped, opt
 from subgame.cli.common import emit, finish, stdout
-from subgame.cli.grouping import grouped
 from subgame.cli.match import Alone, Recorded
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError

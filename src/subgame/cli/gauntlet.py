@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from subgame.cli.arguments import JsonOption, opt
+from subgame.cli.arguments import JsonOption, grouped, opt
 from subgame.cli.checks import check_least, check_writable
 from subgame.cli.common import bounded, emit, load_game, save_files, stdout
-from subgame.cli.grouping import grouped
 from subgame.cli.match import PROCESS, Alone
 from subgame.cli.options import SeedOption
 from subgame.cli.progress import Meter

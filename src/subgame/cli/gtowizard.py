@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from subgame.cli.arguments import opt
+from subgame.cli.arguments import grouped, opt
 from subgame.cli.common import emit, stdout
-from subgame.cli.grouping import grouped
 from subgame.cli.match import Alone, HandsOption, Recorded
 from subgame.cli.progress import Meter
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from subgame.cli.arguments import opt
+from subgame.cli.arguments import grouped, opt
 from subgame.cli.common import emit
-from subgame.cli.grouping import grouped
 from subgame.cli.match import AIVAT, Alone, HandsOption, Recorded, show_result
 from subgame.cli.progress import Meter
 

@@ -15,11 +15,10 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from subgame.cli.arguments import GameArgument, JsonOption, MemoryOption, opt
+from subgame.cli.arguments import GameArgument, JsonOption, MemoryOption, grouped, opt
 from subgame.cli.checks import check_least, check_saved
 from subgame.cli.common import emit, finish, load_game, save_files, seconds_text, stdout
 from subgame.cli.console import next_steps, table
-from subgame.cli.grouping import grouped
 from subgame.cli.limit import LEAST_ROLLOUTS, Limit, Where
 from subgame.cli.line import Line
 from subgame.cli.options import Given
