@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -177,7 +177,7 @@ def test_explaining_what_the_blueprint_does(game: Holdem) -> None:
 class Rare(HandMade):
     """It always calls, but never comes to the flop with the ace and the king of spades."""
 
-    def range_strategy(self, state: HoldemState) -> tuple[Sequence[str], NDArray[np.float64]]:
+    def range_strategy(self, state: HoldemState) -> tuple[tuple[str, ...], NDArray[np.float64]]:
         rows = np.zeros((state.game.deck.num_hands, 2))
         rows[:, 0] = 1
         if state.betting.street == 0:
