@@ -18,8 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import subgame as sg
-from subgame.games.holdem.wider import widened
-from subgame.papers.brown2017_table2 import QUICK
+from subgame.papers.brown2017_table2 import QUICK, widened
 from subgame.papers.report import commit, machine, mbb
 
 SCHEDULES = ("cfr+", "dcfr", "hs-dcfr")

@@ -7,10 +7,9 @@ from fractions import Fraction
 
 import subgame as sg
 from subgame.games.holdem.cards import Deck
-from subgame.games.holdem.chips import tidy
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Betting, NoLimit
-from subgame.games.holdem.sizes import STREETS
+from subgame.games.holdem.sizes import STREETS, tidy
 
 SHORT = Deck("TJQKA", "hs")
 THREE = Deck("QKA", "chs")

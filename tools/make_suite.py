@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from subgame.bench.suite_scores import fingerprint
+from subgame.bench.suite import fingerprint
 from subgame.bench.suite_tasks import TASKS
 
 FILE = Path(__file__).parents[1] / "src" / "subgame" / "data" / "suite.json"

@@ -145,13 +145,13 @@ def test_train_and_play_by_it(cli: Cli, folder: Path, tmp_path: Path) -> None:
         "--layers",
         "64,64",
         "--epochs",
-        "200",
+        "150",
         "--batch",
         "8",
         "--rate",
         "0.003",
         "--rollouts",
-        "2000",
+        "1000",
     )
     made = cli(*train, *options, "--json").json()
     assert (made["game"], made["out"], made["layers"]) == ("leduc-ranks", str(out), [64, 64])
@@ -166,7 +166,7 @@ def test_train_and_play_by_it(cli: Cli, folder: Path, tmp_path: Path) -> None:
     again = cli(*base, "--leaves", str(out), "--at", ROUND).json()
     assert learned["strategy"] == again["strategy"]
     assert set(learned) == LIMIT_KEYS | {"exploitability_best_below"}
-    played = cli(*base, "--at", ROUND, "--leaves", "rollout", "--rollouts", "2000").json()
+    played = cli(*base, "--at", ROUND, "--leaves", "rollout", "--rollouts", "1000").json()
     for key in ("exploitability_after", "exploitability_best_below"):
         assert learned[key] < played[key] + 0.05
     alone = cli(*base, "--leaves", str(out), "--player", "1").json()

@@ -76,7 +76,7 @@ def test_a_second_match_is_told_who_plays_and_goes_on_after_kill_9(tmp_path: Pat
 
 def test_two_matches_at_once_write_no_hand_twice(tmp_path: Path) -> None:
     log = tmp_path / "cc.jsonl"
-    words = command("match", "uniform", "call", "--game", "kuhn", "--hands", 2999, "--log", log)
+    words = command("match", "uniform", "call", "--game", "kuhn", "--hands", 999, "--log", log)
     both = [
         subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         for _ in range(2)
@@ -86,7 +86,7 @@ def test_two_matches_at_once_write_no_hand_twice(tmp_path: Path) -> None:
     assert codes in ([0, 0], [0, 2]), said  # one after the other, or one was refused
     if codes == [0, 2]:
         assert any("is in use by process" in text for text in said)
-    assert [record["hand"] for record in read_log(log)[1]] == list(range(2999))
+    assert [record["hand"] for record in read_log(log)[1]] == list(range(999))
 
 
 def test_one_server_uses_a_folder(tmp_path: Path) -> None:

@@ -185,8 +185,10 @@ def test_slices() -> None:
     assert [case["slices"] for case in found.values()] == [[1, 1], [28, 28]]
 
 
-def test_larger_trees() -> None:
-    limit = measure.turn_holdem("cpu", TURN)[0].estimate().device - 1
+def test_larger_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = measure.turn_holdem("cpu", TURN)
+    monkeypatch.setattr(measure, "turn_holdem", lambda device, game: made)
+    limit = made[0].estimate().device - 1
     found = check_larger.part_larger(replace(SCALE, limit=limit, seconds=1e6))
     assert found["flop hold'em, greatest difference"] == 0
     assert [found[f"flop hold'em, {home}"]["home"] for home in ("device", "host")] == [

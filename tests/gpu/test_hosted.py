@@ -144,7 +144,7 @@ def test_fused_kernels_work_on_pieces(kind: Storage) -> None:
                 tree, "cpu", storage=kind, triton=True, graphs=False, placement=placement
             )
             run = started(engine, "pcfr+")
-            run.advance(parse("pcfr+").discounts(11, 2), 1)
+            run.advance(parse("pcfr+").discounts(11, 1), 1)
             found.append(engine.respond(0, engine.plan(1, run.pair[1].average)).roots)
             sides.append(run)
     assert_same(*sides)

@@ -103,7 +103,7 @@ def test_any_strategy_is_worth_what_the_cpu_engine_says(
 def test_a_merged_tree_is_solved_with_every_hand(board: str, device: str) -> None:
     """What the tree's own engine does, in the tree's own layout."""
     deck = Deck("789TJQ", "cdhs")
-    game = sg.holdem.endgame(board, 20, 60, bets="all: 1x", deck=deck)
+    game = sg.holdem.endgame(board, 20, 60, bets="all: 1x / cap 1", deck=deck)
     vars(game)["symmetries"] = np.zeros(1, dtype=np.int64)  # any memory will do then
     tree = compile_range_tree(game, merge=True)
     assert tree.merged
@@ -234,7 +234,7 @@ def test_cfr_br_approaches_the_value(learner: int, device: str) -> None:
     exact = sg.solve(tree, "pdcfr+", iterations=1000).value
     plan, gpu = parse(f"cfr-br(responder={1 - learner})"), TorchRangeEngine(tree, device)
     run, done, gaps = solver(gpu, plan), 0, []
-    for count in (10, 50, 140):
+    for count in (5, 25, 70):
         run.advance(plan.discounts(done + 1, count + 1), done + 1)
         done += count
         against = gpu.plan(learner, run.pair[learner].average)

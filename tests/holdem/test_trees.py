@@ -12,8 +12,8 @@ import subgame as sg
 from holdem_games import acting
 from subgame.errors import SubgameError
 from subgame.games.holdem import BetSizes, Deck, Holdem, endgame
-from subgame.games.holdem.chips import PartChips
 from subgame.games.holdem.rules import Betting, amounts
+from subgame.games.holdem.sizes import PartChips
 from subgame.tree.ranges.betting_tree import grow
 
 FLOP = "Qs Jh 2h"

@@ -136,7 +136,7 @@ def test_cfr_d_converges_on_leduc() -> None:
     """A trunk found with one subgame's strategy at a time, subgames re-solved afterwards."""
     game, tree = sg.games.load("leduc"), tree_of("leduc")
     result = []
-    for iterations, inner in ((50, 50), (400, 200)):
+    for iterations, inner in ((25, 25), (200, 100)):
         kept = cfr_d(
             game,
             at=AT,
@@ -145,7 +145,7 @@ def test_cfr_d_converges_on_leduc() -> None:
             schedule="cfr+",
             subgame_schedule="cfr+",
         )
-        whole = kept.whole(tree, schedule="cfr+", iterations=1000)
+        whole = kept.whole(tree, schedule="cfr+", iterations=500)
         result.append(sg.exploitability(tree, whole).mean)
     assert result[1] < 0.02
     assert result[1] < result[0] / 2
@@ -260,7 +260,7 @@ def turn() -> sg.PublicTree:
 def test_hold_em_has_the_same_contract(tmp_path: Path) -> None:
     """Kept, saved, read and reconstructed, subgame by subgame and all at once."""
     tree = turn()
-    blueprint = sg.solve(tree, "dcfr", iterations=400).strategy
+    blueprint = sg.solve(tree, "dcfr", iterations=100).strategy
     before = sg.exploitability(tree, blueprint).mean
     kept = compact(tree, blueprint, at="after the river")
     kept.save(tmp_path / "kept.safetensors")
@@ -270,9 +270,9 @@ def test_hold_em_has_the_same_contract(tmp_path: Path) -> None:
     assert names == [subgame.name for subgame in sg.cut(tree, "after the river")]
     first = next(iter(kept.strategy))
     assert kept.strategy[first] == pytest.approx(blueprint[first], abs=1e-6)
-    parts = [kept.reconstruct(name, iterations=300) for name in names]
+    parts = [kept.reconstruct(name, iterations=80) for name in names]
     apart = combine(blueprint, [(x.subgame, p, x.sigma[p]) for x in parts for p in (0, 1)])
-    together = kept.whole(tree, iterations=300)
+    together = kept.whole(tree, iterations=80)
     for strategy in (apart, together):
         after = sg.exploitability(tree, strategy).mean
         assert after < before + 2 * sum(max(x.gaps) for x in parts) + 1e-3

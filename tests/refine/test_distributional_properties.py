@@ -43,7 +43,7 @@ def test_both_distributional_forms_find_the_optimum(seed: int, spread: float) ->
     """
     oracle, profile = oracle_of(name_of(seed)), profile_of(blueprint_of(seed))
     both = [
-        refined(seed, sg.Distributional(form), iterations=2000, uncertainty=spread)
+        refined(seed, sg.Distributional(form), iterations=700, uncertainty=spread)
         for form in ("respond", "hedge")
     ]
     for one, two in zip(both[0].parts, both[1].parts, strict=True):
@@ -66,8 +66,8 @@ def test_distributional_tends_to_resolve(form: Any) -> None:
     """
     technique = sg.Distributional(form, estimate=False)
     for seed in (0, 12, 24):
-        for spread, missing in ((1.0, 1e-3), (0.1, 1e-3), (0.0, 1e-1)):
-            refinement = refined(seed, technique, iterations=1500, uncertainty=spread)
+        for spread, missing, iterations in ((1.0, 1e-3, 300), (0.1, 1e-3, 1500), (0.0, 1e-1, 300)):
+            refinement = refined(seed, technique, iterations=iterations, uncertainty=spread)
             for part in refinement.parts:
                 allowed = spread / np.sqrt(2 * np.pi) * part.weight.sum()
                 assert part.bound <= allowed + missing, (seed, spread)

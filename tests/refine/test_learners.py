@@ -23,7 +23,7 @@ from subgame.refine.sequence.subgames import SequenceSubgame, sequence_subgames
 from subgame.refine.subgame import Trunk
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
-from subgame.tree.parts import places, restrict
+from subgame.tree.public_tree import places, restrict
 from subgame.tree.sequence.form import assemble
 
 Floats = NDArray[np.float64]

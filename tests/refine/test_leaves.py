@@ -145,8 +145,8 @@ def test_a_network_learns_the_values() -> None:
     exact = depth_limited(tree, blueprint, at=ROUND, continuations=theirs)
     spread = np.concatenate([v.value for v in exact.values]).std()
     for data, pot, epochs, near in (
-        (exact_values, None, 500, 0.05),
-        (Rollouts(2000), lambda s: 1.0 + s.first.count("r"), 300, 0.2),  # they miss by 0.1
+        (exact_values, None, 300, 0.05),
+        (Rollouts(1000), lambda s: 1.0 + s.first.count("r"), 200, 0.2),  # they miss by 0.1
     ):
         net = train_leaf_network(
             tree,

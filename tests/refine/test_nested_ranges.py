@@ -13,7 +13,7 @@ from holdem_games import EIGHT
 from subgame.games.holdem import nlfh
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.ranges import Range
-from subgame.games.holdem.wider import widened
+from subgame.papers.brown2017_table2 import widened
 from subgame.refine.answers import Method
 from subgame.refine.verbs.nest import Nested
 

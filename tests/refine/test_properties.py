@@ -25,7 +25,7 @@ from subgame.refine.subgame import Subgame, Trunk, combine
 from subgame.refine.verbs.refine import Part, Refinement, _safe_parts
 
 SEEDS = range(300)
-LP_SEEDS = [*range(0, 300, 5), 267]
+LP_SEEDS = [*range(0, 300, 9), 267]
 """In game 267 Reach-Maxmargin gives a gift back."""
 SAFE = {"resolve": sg.Resolve(), "maxmargin": sg.Maxmargin(), "reach": sg.ReachMaxmargin()}
 EXACT = 1e-7
@@ -140,7 +140,7 @@ def test_safe_techniques_are_safe_up_to_the_gap(name: str) -> None:
 @pytest.mark.parametrize("least", [0.0, 1e-12, 1e-6])
 def test_blueprints_that_hardly_ever_come_somewhere(least: float) -> None:
     """Nearly pure blueprints: root infosets with tiny weights, or that are never reached at all."""
-    for seed in range(0, 60, 5):
+    for seed in range(0, 60, 9):
         tree = tree_of(name_of(seed))
         rng = np.random.default_rng(seed)
         weights = []
@@ -260,7 +260,7 @@ def test_margins_are_the_optimum_of_lp3() -> None:
                 best = largest_margin(oracle, root, {s: v + gifts[s] for s, v in cbv.items()})
                 assert part.margin == pytest.approx(best, abs=EXACT), seed
                 count += 1
-    assert count > 250
+    assert count > 125
 
 
 def response_reach(strategy: sg.Strategy, part: Part) -> NDArray[np.float64]:
@@ -291,7 +291,7 @@ def test_theorem_1_of_moravcik() -> None:
             for s in np.flatnonzero(reach):
                 assert after <= before - part.weight[s] * part.margin + EXACT, seed
                 reached += part.margin > 1e-3
-    assert reached > 50
+    assert reached > 25
 
 
 @cache
@@ -315,10 +315,10 @@ def test_theorem_1_of_brown_and_sandholm() -> None:
 
     sigma' has all subgames refined by Reach-Maxmargin, sigma^-S all but S.
     """
-    cases = with_gifts(range(0, 300, 2))
-    assert len(cases) > 50
+    cases = with_gifts(range(0, 300, 4))
+    assert len(cases) > 20
     reached = 0
-    for seed, p, subgames in cases[:20]:
+    for seed, p, subgames in cases[:12]:
         tree, blueprint = tree_of(name_of(seed)), blueprint_of(seed)
         both = [
             sg.refine(tree, blueprint, at=subgames, technique=name, schedule="lp", player=p)
@@ -335,7 +335,7 @@ def test_theorem_1_of_brown_and_sandholm() -> None:
             for s in np.flatnonzero(reach):
                 assert after <= most - part.weight[s] * part.margins[s] + EXACT, seed
                 reached += part.margins[s] > 1e-3
-    assert reached > 10
+    assert reached > 5
 
 
 # Gifts ------------------------------------------------------------------------------------------
@@ -384,7 +384,7 @@ def taken(roots: list[Root], at: Sequence, share: float) -> float:
 def test_gifts_and_their_division() -> None:
     """Gifts agree with a count by hand, and all slots together never take more than was given."""
     positive = several = 0
-    for seed, p, subgames in with_gifts(range(0, 300, 2)):
+    for seed, p, subgames in with_gifts(range(0, 300, 4)):
         oracle, blueprint = oracle_of(name_of(seed)), blueprint_of(seed)
         gifts, profile, o = gifts_by_hand(seed, 1 - p), profile_of(blueprint), 1 - p
         roots = [root_of(oracle, subgame, profile, p) for subgame in subgames]

@@ -180,7 +180,7 @@ def test_parts_of_a_tree_in_which_nothing_is_one_are_refined(name: str, at: str)
     strategy = sg.solve(tree, "dcfr", iterations=3).strategy
     before = sg.exploitability(tree, strategy)
     assert float(before) == pytest.approx(float(whole.exploitability), rel=1e-3)
-    found = sg.refine(tree, strategy, player=0, at=at, technique="resolve", iterations=200)
+    found = sg.refine(tree, strategy, player=0, at=at, technique="resolve", iterations=60)
     assert len(found.parts) > 1
     assert found.after.per_seat[0] < before.per_seat[0] + 1e-3 * game.start().pot
 

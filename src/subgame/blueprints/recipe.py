@@ -33,9 +33,8 @@ from typing import TYPE_CHECKING, Any
 
 from subgame.errors import ArgumentError, SubgameError, did_you_mean, read_text
 from subgame.games.holdem.cards import RANKS, SUITS
-from subgame.games.holdem.chips import read_chips
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
-from subgame.games.holdem.sizes import STREETS
+from subgame.games.holdem.sizes import STREETS, read_chips
 from subgame.games.holdem.spots import hunl, nlfh, nlth
 from subgame.solve.limits import MOST
 from subgame.solve.schedule import parse

@@ -5,20 +5,14 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from subgame.cli.arguments import argument, opt
-from subgame.cli.common import emit, finish, load_game, stdout
-from subgame.cli.grouping import grouped
-from subgame.cli.match import AgentArgument, Agents, GameOption, Recorded
+from subgame.cli.arguments import argument, grouped, opt
+from subgame.cli.common import emit, finish, stdout
+from subgame.cli.match import Alone, Recorded
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError
-
-if TYPE_CHECKING:
-    from subgame.games.base import Game
-    from subgame.play.protocols.client import Played
 
 
 @dataclass(frozen=True)
@@ -33,10 +27,9 @@ class Kept(Recorded):
 @grouped
 def acpc_command(
     *,
-    agent: AgentArgument,
+    player: Alone,
     host: str = argument("HOST", "Where the dealer is."),
     port: int = argument("PORT", "The dealer's port for this player."),
-    game: GameOption = "hunl",
     reconnect: float = opt(
         0.0, "S", "Try for S seconds to reach a dealer that is not there, or is gone."
     ),
@@ -46,7 +39,6 @@ def acpc_command(
         "Keep in the log what the agent would have done with every hand. The dealer does not show "
         "hands that were folded, so AIVAT needs the dealer's log: subgame histories estimates it.",
     ),
-    agent_options: Agents,
     recorded: Kept,
 ) -> None:
     """Let an agent play at a dealer of the ACPC protocol.
@@ -72,18 +64,16 @@ def acpc_command(
     if not reconnect >= 0:
         raise SubgameError(f"--reconnect must be at least 0 seconds, not {reconnect}.")
     recorded.check()
-    rules = load_game(game)
     from subgame.play.protocols.client import Client
-    from subgame.play.scoring import seated_alone
 
     failure, stopped = None, ""
-    player, _ = seated_alone(rules, agent, agent_options.options(), aivat)
-    with closing(player), Meter(str(rules)) as meter:
+    rules, agent, _ = player.seated(aivat)
+    with closing(agent), Meter(str(rules)) as meter:
 
         def progress(done: int) -> None:
             meter.update(f"Playing at {host}, port {port}", f"{done:,} hands", None)
 
-        at = Client(player, rules, seed=recorded.seed, log=recorded.log, progress=progress)
+        at = Client(agent, rules, seed=recorded.seed, log=recorded.log, progress=progress)
         with closing(at) as client:
             try:
                 client.play(host, port, reconnect)
@@ -93,27 +83,12 @@ def acpc_command(
                 failure = error if isinstance(error, SubgameError) else None
                 stopped = "" if failure else "interrupted"
     whole = failure is None and not stopped
-    _show(client.played, agent, rules, recorded, whole)
-    finish(failure, stopped)
-
-
-def _show(played: Played, agent: str, rules: Game, recorded: Kept, whole: bool) -> None:
-    estimate, unit = played.result, rules.unit[0]
+    played, unit = client.played, rules.unit[0]
     if recorded.json:
-        emit(
-            {
-                "game": str(rules),
-                "agent": agent,
-                "hands": len(played.won),
-                "complete": whole,
-                "actions": played.actions,
-                "unit": unit,
-                "mean": estimate.mean,
-                "interval95": estimate.interval95,
-                "log": None if recorded.log is None else str(recorded.log),
-            }
-        )
-        return
-    won = f"{estimate.mean:+.4g} ± {estimate.interval95:.3g} {unit}"
-    rest = "" if whole else "; the match did not end"
-    stdout().print(Text(f"{agent} wins {won}, {len(played.won):,} hands{rest}"))
+        more = {"complete": whole, "actions": played.actions}
+        emit(player.summary(rules, len(played.won), played.result, recorded.log) | more)
+    else:
+        won = f"{played.result.mean:+.4g} ± {played.result.interval95:.3g} {unit}"
+        rest = "" if whole else "; the match did not end"
+        stdout().print(Text(f"{player.agent} wins {won}, {len(played.won):,} hands{rest}"))
+    finish(failure, stopped)

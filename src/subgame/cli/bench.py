@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from subgame.cli.arguments import JsonOption, argument, opt
+from subgame.cli.arguments import JsonOption, argument, grouped, opt
 from subgame.cli.checks import check_least
 from subgame.cli.common import announce, emit, stdout
-from subgame.cli.grouping import grouped
 from subgame.cli.match import check_agent
 from subgame.errors import SubgameError, did_you_mean
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from subgame.cli.arguments import JsonOption, argument, opt
+from subgame.cli.arguments import JsonOption, argument, grouped, opt
 from subgame.cli.common import check_form, check_spot, emit, stdout
-from subgame.cli.grouping import grouped
 from subgame.errors import did_you_mean
 
 if TYPE_CHECKING:

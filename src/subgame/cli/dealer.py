@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from subgame.cli.arguments import opt
+from subgame.cli.arguments import grouped, opt
 from subgame.cli.common import announce, emit, load_game, stdout
-from subgame.cli.grouping import grouped
 from subgame.cli.match import GameOption, HandsOption, Recorded, show_result
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError

@@ -17,12 +17,12 @@ from subgame.cli.arguments import (
     check_memory,
     complete_device,
     completing,
+    grouped,
     opt,
 )
 from subgame.cli.checks import check_device, check_least
 from subgame.cli.common import SAVED, check_spot, finish, save_files
 from subgame.cli.endgame_options import WITHOUT_RIVERS, Keeping, Looking
-from subgame.cli.grouping import grouped
 from subgame.cli.line import Line
 from subgame.cli.progress import Meter, check_range_schedule, load_kernels, range_memory
 from subgame.cli.spot import Spot
@@ -279,7 +279,7 @@ def solve_spot(
 ) -> Shown:
     """Check everything, then solve, or `resume` a solve; Ctrl-C keeps the result so far."""
     from subgame.cli.endgame_view import Shown, decisions
-    from subgame.games.holdem.chips import number
+    from subgame.games.holdem.sizes import number
     from subgame.solve.solver import begin, complete
     from subgame.spots.endgame import Endgame, about
     from subgame.spots.lines import follow_to_decision

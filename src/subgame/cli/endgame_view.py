@@ -58,7 +58,7 @@ class Shown:
 
     def as_dict(self) -> dict[str, object]:
         """The output of ``--json``."""
-        from subgame.games.holdem.chips import number
+        from subgame.games.holdem.sizes import number
         from subgame.solve.results import gains_said
 
         solved, game = self.solved, self.solved.tree.holdem

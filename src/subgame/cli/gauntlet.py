@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from subgame.cli.arguments import JsonOption, opt
+from subgame.cli.arguments import JsonOption, grouped, opt
 from subgame.cli.checks import check_least, check_writable
 from subgame.cli.common import bounded, emit, load_game, save_files, stdout
-from subgame.cli.grouping import grouped
-from subgame.cli.match import PROCESS, AgentArgument, Agents, GameOption
+from subgame.cli.match import PROCESS, Alone
 from subgame.cli.options import SeedOption
 from subgame.cli.progress import Meter
 
@@ -47,8 +46,7 @@ class Opponents:
 @grouped
 def gauntlet_command(
     *,
-    agent: AgentArgument,
-    game: GameOption = "hunl",
+    player: Alone,
     opponents: Opponents,
     logs: Path | None = opt(
         None, "FOLDER", "Keep a log for each opponent in FOLDER, and continue from logs that exist."
@@ -58,7 +56,6 @@ def gauntlet_command(
         None, "S", "Begin no deal after S seconds; the result says how many were played."
     ),
     out: Path | None = opt(None, "FILE", "Write the result as FILE.json."),
-    agent_options: Agents,
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
@@ -77,7 +74,7 @@ def gauntlet_command(
     """
     check_writable("--out", out)
     check_least("jobs", jobs, 0)
-    rules = load_game(game)
+    rules = load_game(player.game)
     from subgame.play.gauntlet import Workers, gauntlet
     from subgame.solve.workers import own_cores, stopping
 
@@ -90,39 +87,37 @@ def gauntlet_command(
             meter.update(f"Against {name}", f"{done:,} of {hands:,} hands", done / hands)
 
         contests = gauntlet(
-            game,
-            agent,
+            player.game,
+            player.agent,
             deals,
             logs=logs,
             seed=seed,
-            options=agent_options.options(),
+            options=player.options(),
             progress=progress,
             by=Workers(pool, limit),
         )
     asked = f"--against {','.join(deals)} --scale {opponents.scale:g} --jobs {many}"
-    report = _report(agent, contests, agent_options, seed, asked)
+    report = _report(player, contests, seed, asked)
     report["seconds"] = time.perf_counter() - began
     failed = save_files((out, lambda path: path.write_text(_text(report), encoding="utf-8")))
-    emit(report) if json else _show(agent, contests)
+    emit(report) if json else _show(player.agent, contests)
     if failed is not None:
         raise failed
 
 
-def _report(
-    agent: str, contests: list[Contest], options: Agents, seed: int, asked: str
-) -> dict[str, Any]:
+def _report(player: Alone, contests: list[Contest], seed: int, asked: str) -> dict[str, Any]:
     from subgame.papers.report import commit, machine
 
     budget = (
-        f"--seconds {options.seconds:g} --iterations {options.iterations} --values {options.values}"
+        f"--seconds {player.seconds:g} --iterations {player.iterations} --values {player.values}"
     )
     return {
-        "command": f"subgame gauntlet {agent} {asked} {budget} --seed {seed}",
+        "command": f"subgame gauntlet {player.agent} {asked} {budget} --seed {seed}",
         "commit": commit(),
         "date": datetime.now(UTC).isoformat("T", "seconds"),
         "machine": machine(),
         "seed": seed,
-        "agent": agent,
+        "agent": player.agent,
         "unit": contests[0].result.unit,
         "contests": [contest.as_dict() for contest in contests],
     }

@@ -13,18 +13,21 @@ import typer
 from rich.text import Text
 
 from subgame.agent_names import VALUES, check_values
-from subgame.cli.arguments import GAME_HELP, JsonOption, opt, option
+from subgame.cli.arguments import GAME_HELP, JsonOption, grouped, opt, option
 from subgame.cli.checks import check_least, check_readable, check_writable
 from subgame.cli.common import bounded, emit, load_game, stdout
-from subgame.cli.grouping import grouped
 from subgame.cli.options import SeedOption
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError
 from subgame.solve.limits import Limits
 
 if TYPE_CHECKING:
+    from subgame.games.base import Game
+    from subgame.play.agent import Agent
+    from subgame.play.match import Estimate
     from subgame.play.named import AgentOptions
     from subgame.play.running import MatchResult
+    from subgame.play.scoring import Scorer
 
 PROCESS = 2**29
 """Bytes of a process that plays; one with agents that solve hold'em takes 312 MiB."""
@@ -92,6 +95,33 @@ class Agents:
         Limits(self.iterations, self.seconds)
         path = None if self.blueprint is None else str(self.blueprint)
         return AgentOptions(path, self.seconds, self.iterations, self.threshold, self.values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alone(Agents):
+    """The one agent of ours, and the game that it plays."""
+
+    agent: AgentArgument
+    game: GameOption = "hunl"
+
+    def seated(self, aivat: bool = False) -> tuple[Game, Agent, Scorer | None]:
+        """The game, the agent, and what scores its hands by AIVAT, if they are to be."""
+        from subgame.play.scoring import seated_alone
+
+        rules = load_game(self.game)
+        return rules, *seated_alone(rules, self.agent, self.options(), aivat)
+
+    def summary(self, rules: Game, hands: int, won: Estimate, log: Path | None) -> dict[str, Any]:
+        """What it won from somebody elsewhere, for ``--json``."""
+        return {
+            "game": str(rules),
+            "agent": self.agent,
+            "hands": hands,
+            "unit": rules.unit[0],
+            "mean": won.mean,
+            "interval95": won.interval95,
+            "log": None if log is None else str(log),
+        }
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, NoReturn, TypeGuard
 import typer
 from rich.text import Text
 
-from subgame.cli.arguments import GameArgument, opt
+from subgame.cli.arguments import GameArgument, grouped, opt
 from subgame.cli.checks import check_least
 from subgame.cli.common import load_game, stdout
-from subgame.cli.grouping import grouped
 from subgame.cli.match import AGENT, Agents, check_agent
 from subgame.cli.progress import Meter
 

@@ -6,10 +6,16 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from subgame.cli.arguments import DEVICE_HELP, JsonOption, check_memory, complete_device, option
+from subgame.cli.arguments import (
+    DEVICE_HELP,
+    JsonOption,
+    check_memory,
+    complete_device,
+    grouped,
+    option,
+)
 from subgame.cli.checks import check_device, check_least
 from subgame.cli.common import check_form, emit, iterations_text, stdout
-from subgame.cli.grouping import grouped
 from subgame.cli.progress import Meter, range_memory
 from subgame.errors import SubgameError, human_bytes
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from subgame.cli.arguments import JsonOption, opt
+from subgame.cli.arguments import JsonOption, grouped, opt
 from subgame.cli.common import check_form, emit, stdout
-from subgame.cli.grouping import grouped
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from subgame.cli.arguments import GAME_HELP, SecondsOption, completing, game_argument, opt
+from subgame.cli.arguments import GAME_HELP, SecondsOption, completing, game_argument, grouped, opt
 from subgame.cli.checks import check_player
 from subgame.cli.common import SAVED, check_spot, emit, finish, load_game, save_files, stdout
-from subgame.cli.grouping import grouped
 from subgame.cli.line import Line
 from subgame.cli.options import Given, PlayerOption, Plotted, ThreadedPlace, check_exact
 from subgame.cli.progress import Meter, check_range_schedule, range_memory, warm_up, warm_up_gadget

@@ -64,7 +64,7 @@ def show(
     spot: Path | None,
 ) -> None:
     """Show one technique in full, or a line for each of several; `spot` is a saved spot."""
-    from subgame.games.holdem.chips import number
+    from subgame.games.holdem.sizes import number
     from subgame.tree.ranges.tree import RangeTree
 
     first, tree = founds[0], rough.tree

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from subgame.cli.arguments import DEVICE_HELP, complete_device, opt
+from subgame.cli.arguments import DEVICE_HELP, complete_device, grouped, opt
 from subgame.cli.common import (
     announce,
     bounded,
@@ -21,7 +21,6 @@ from subgame.cli.common import (
     stdout,
 )
 from subgame.cli.endgame import parse_target
-from subgame.cli.grouping import grouped
 from subgame.cli.progress import Meter
 from subgame.cli.spot import TREE, Spot
 from subgame.errors import SubgameError, human_bytes

@@ -9,9 +9,8 @@ from typing import Any
 
 from rich.text import Text
 
-from subgame.cli.arguments import JsonOption, argument, completing, opt
+from subgame.cli.arguments import JsonOption, argument, completing, grouped, opt
 from subgame.cli.common import announce, emit, finish, save_files, stdout
-from subgame.cli.grouping import grouped
 from subgame.cli.progress import Meter, warm_up
 from subgame.errors import SubgameError, did_you_mean
 

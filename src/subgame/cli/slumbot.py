@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from subgame.cli.arguments import opt
-from subgame.cli.common import emit, load_game
-from subgame.cli.grouping import grouped
-from subgame.cli.match import (
-    AIVAT,
-    AgentArgument,
-    Agents,
-    GameOption,
-    HandsOption,
-    Recorded,
-    show_result,
-)
+from subgame.cli.arguments import grouped, opt
+from subgame.cli.common import emit
+from subgame.cli.match import AIVAT, Alone, HandsOption, Recorded, show_result
 from subgame.cli.progress import Meter
 
 
 @grouped
 def slumbot_command(
     *,
-    agent: AgentArgument,
-    game: GameOption = "hunl",
+    player: Alone,
     hands: HandsOption = 100,
     url: str = opt("https://slumbot.com", "URL", "Where Slumbot is."),
     prefix: str = opt("/slumbot/api", "PATH", "The path before new_hand and act."),
     aivat: bool = opt(False, None, AIVAT),
-    agent_options: Agents,
     recorded: Recorded,
 ) -> None:
     """Let an agent play against Slumbot, over its HTTP API.
@@ -43,15 +32,13 @@ def slumbot_command(
     subgame histories slumbot.jsonl --out slumbot.phhs
     """
     recorded.check(hands)
-    rules = load_game(game)
+    rules, agent, scorer = player.seated(aivat)
     from subgame.play.protocols.slumbot import play_slumbot
-    from subgame.play.scoring import seated_alone
 
-    player, scorer = seated_alone(rules, agent, agent_options.options(), aivat)
     with Meter(str(rules)) as meter:
         progress = meter.counting(f"Playing at {url}", "hands")
         result = play_slumbot(
-            player,
+            agent,
             rules,
             hands,
             url=url,
@@ -61,5 +48,5 @@ def slumbot_command(
             scorer=scorer,
             progress=progress,
         )
-    player.close()
+    agent.close()
     emit(result.summary()) if recorded.json else show_result(result)

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from subgame.cli.arguments import GameArgument, completing, opt
+from subgame.cli.arguments import GameArgument, completing, grouped, opt
 from subgame.cli.checks import check_apart, check_writable
 from subgame.cli.common import (
     STOPPED,
@@ -26,7 +26,6 @@ from subgame.cli.common import (
     stdout,
 )
 from subgame.cli.console import Facts, next_steps, number_text, strategy_table
-from subgame.cli.grouping import grouped
 from subgame.cli.line import PLACE, Line
 from subgame.cli.options import Place, Plotted, SeedOption, Stop, check_exact
 from subgame.cli.progress import compiled, warm_up

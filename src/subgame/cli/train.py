@@ -15,11 +15,10 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from subgame.cli.arguments import GameArgument, JsonOption, MemoryOption, opt
+from subgame.cli.arguments import GameArgument, JsonOption, MemoryOption, grouped, opt
 from subgame.cli.checks import check_least, check_saved
 from subgame.cli.common import emit, finish, load_game, save_files, seconds_text, stdout
 from subgame.cli.console import next_steps, table
-from subgame.cli.grouping import grouped
 from subgame.cli.limit import LEAST_ROLLOUTS, Limit, Where
 from subgame.cli.line import Line
 from subgame.cli.options import Given
@@ -85,6 +84,15 @@ class Making:
     memory_limit: MemoryOption = "8GiB"
     json: JsonOption = False
 
+    def file(self) -> Path:
+        """Where networks are saved, if they are not beside a blueprint."""
+        if self.out is None:
+            raise SubgameError(
+                "--out is missing. Say where to save the networks: --out FILE.safetensors."
+            )
+        check_saved("--out", self.out)
+        return self.out
+
 
 @grouped
 def train_command(
@@ -129,12 +137,7 @@ def train_command(
     if isinstance(rules, Holdem):
         train_flop(rules, source, where, out, rollouts, options, json)
         return
-    if out is None:
-        raise SubgameError(
-            "--out is missing. Say where to save the networks: --out FILE.safetensors."
-        )
-    check_saved("--out", out)
-    began = time.perf_counter()
+    out, began = making.file(), time.perf_counter()
 
     from subgame.refine.networks import Training, torch
     from subgame.refine.sequence.leaf_network import save_leaf_networks

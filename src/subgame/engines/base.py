@@ -10,7 +10,7 @@ import numpy as np
 from subgame.engines.arrays import as_numpy, copied
 from subgame.engines.contract import Array, Both, Engine, Floats, Mode, Numbers, Regrets
 from subgame.errors import SubgameError
-from subgame.tree.parts import both
+from subgame.tree.public_tree import both
 
 
 class EngineBase:

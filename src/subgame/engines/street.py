@@ -31,7 +31,7 @@ from subgame.engines.arrays import (
 from subgame.engines.base import EngineBase
 from subgame.engines.contract import Both, Mode, Pair, Regrets, Response
 from subgame.errors import SubgameError
-from subgame.tree.parts import both
+from subgame.tree.public_tree import both
 from subgame.tree.ranges.betting_tree import Street
 from subgame.tree.ranges.tree import RangeTree
 

@@ -31,7 +31,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -39,13 +39,44 @@ import subgame as sg
 from subgame.abstraction.blueprint import Blueprint
 from subgame.errors import did_you_mean
 from subgame.games.holdem import count_boards, nlfh
+from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.game import Holdem
-from subgame.games.holdem.wider import widened
+from subgame.games.holdem.rules import Betting
 from subgame.papers.cells import Cells, cells_of, made_by
 from subgame.papers.report import Found, Progress, device, marks, mbb, panel, row
 from subgame.refine.answers import Method
 from subgame.tree.ranges.buckets import Buckets
 from subgame.tree.ranges.tree import range_tree
+
+
+@dataclass(frozen=True, repr=False)
+class Wider(Holdem):
+    """Hold'em in which the player `seat` has the bet sizes `wider`, and the opponent `bets`."""
+
+    wider: BetSizes = field(default_factory=BetSizes)
+    seat: int = 0
+
+    def actions(self, betting: Betting) -> tuple[str, ...]:
+        return betting.actions(self.wider if betting.player == self.seat else self.bets)
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        return {**super().parameters, "wider": str(self.wider), "seat": self.seat}
+
+
+def widened(game: Holdem, wider: BetSizes | str, seat: int) -> Wider:
+    """`game` with the bet sizes `wider` for the player `seat`.
+
+    >>> from subgame.games.holdem import endgame
+    >>> small = endgame("Qs Jh 2h 8d 3c", pot=100, stacks=200, bets="river: 1x")
+    >>> large = widened(small, "river: 0.5x 1x", 0)
+    >>> small.actions(small.start()), large.actions(large.start())
+    (('c', 'r100'), ('c', 'r50', 'r100'))
+    """
+    sizes = BetSizes.parse(wider) if isinstance(wider, str) else wider
+    own = {name: getattr(game, name) for name in Holdem.__dataclass_fields__}
+    return Wider(**own, wider=sizes, seat=seat)
+
 
 KNOWN = "preflop: 0.5x 1x / cap 1; flop: 0.5x 1x / cap 3"
 LARGER = "preflop: 0.5x 0.75x 1x / cap 1; flop: 0.5x 0.75x 1x / cap 3"

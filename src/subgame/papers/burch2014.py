@@ -20,8 +20,7 @@ from subgame.refine.sequence.gadget_game import gadget_form
 from subgame.refine.sequence.subgames import SequenceSubgame
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Run
-from subgame.tree.parts import embed, places
-from subgame.tree.public_tree import PublicTree
+from subgame.tree.public_tree import PublicTree, embed, places
 from subgame.tree.sequence.form import assemble
 
 Pair = tuple[NDArray[np.float64], NDArray[np.float64]]

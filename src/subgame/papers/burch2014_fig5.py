@@ -42,7 +42,7 @@ from subgame.solve.evaluate import head_to_head as value_between
 from subgame.solve.program import Floats, constraints, maximin
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits, Run, complete
-from subgame.tree.parts import both
+from subgame.tree.public_tree import both
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 
 WAYS = ("pcfr+", "cfr+", "dcfr", "pdcfr+")

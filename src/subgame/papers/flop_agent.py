@@ -65,8 +65,7 @@ from subgame.refine.verbs.translate import translate
 from subgame.solve.evaluate import total
 from subgame.solve.schedule import Schedule, modicum, parse
 from subgame.solve.solver import Run
-from subgame.tree.parts import Numbers
-from subgame.tree.public_tree import PublicTree
+from subgame.tree.public_tree import Numbers, PublicTree
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 from subgame.tree.strategy import Strategy
 

@@ -43,7 +43,7 @@ FORMS = {
 def run(quick: bool, seed: int, tell: Progress) -> Found:
     """Full: four frontiers, three blueprints each, by CFR+ and by linear program; quick: one."""
     spots, strengths = (SPOTS[2:3], (10,)) if quick else (SPOTS, (10, 30, 100))
-    iterations, measured = 300 if quick else 2000, list[Record]()
+    iterations, measured = 100 if quick else 2000, list[Record]()
     for k, (game, at) in enumerate(spots):
         tree = sg.compile(sg.games.load(game))
         subgames = sg.cut(tree, at)

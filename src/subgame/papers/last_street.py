@@ -1,7 +1,7 @@
 """All subgames after the last deal of a blueprint in buckets, solved together on all boards.
 
 Arrays are ``[way, board, hand]``: a way is a line of betting that leads to the street. Values are
-those of `subgame.refine.payoffs`; what a gadget needs comes from the blueprint as it stands on the
+those of `subgame.refine.gadgets`; what a gadget needs comes from the blueprint as it stands on the
 device, so that nothing large leaves it.
 
 Given the blueprint's ranges and values, subgames on different boards do not depend on each other.

@@ -23,7 +23,7 @@ from subgame.games.holdem.rules import Betting
 from subgame.refine.payoffs import reliable
 from subgame.refine.ranges.gifts import rows
 from subgame.refine.ranges.pairs import PairTables
-from subgame.tree.parts import Numbers
+from subgame.tree.public_tree import Numbers
 from subgame.tree.ranges.betting_tree import decisions, grow
 
 

@@ -18,8 +18,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from subgame.errors import SubgameError, brief
-from subgame.show.frames import data_frame
-from subgame.show.html import block, table, text
+from subgame.show.html import block, data_frame, table, text
 from subgame.tree.files import replacing
 
 if TYPE_CHECKING:

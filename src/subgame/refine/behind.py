@@ -23,8 +23,7 @@ from subgame.solve.lp import solve_lp
 from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Limits, Run, complete, drive
-from subgame.tree.parts import both, places, restrict
-from subgame.tree.public_tree import PublicTree
+from subgame.tree.public_tree import PublicTree, both, places, restrict
 from subgame.tree.strategy import Strategy
 
 LP = "lp"

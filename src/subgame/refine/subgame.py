@@ -22,9 +22,7 @@ from subgame.errors import SubgameError, did_you_mean
 from subgame.frozen import Frozen
 from subgame.games.base import State
 from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.tree import parts
-from subgame.tree.parts import both
-from subgame.tree.public_tree import PublicTree
+from subgame.tree.public_tree import Index, PublicTree, both, embed, restrict
 from subgame.tree.strategy import Strategy
 
 At = str | int | Iterable[str | int] | Callable[[State], bool]
@@ -60,7 +58,7 @@ class Subgame(Frozen, ABC):
 
     @property
     @abstractmethod
-    def places(self) -> tuple[parts.Index | None, parts.Index | None]:
+    def places(self) -> tuple[Index | None, Index | None]:
         """[q] where each of the subgame's sequences stands in the whole tree, -1 where it has none.
 
         None if the subgame is the whole tree.
@@ -76,11 +74,11 @@ class Subgame(Frozen, ABC):
 
     def restrict(self, strategy: Strategy, p: int) -> Floats:
         """[q] player `p`'s part of a strategy of the whole game, inside."""
-        return parts.restrict(strategy.probs[p], self.places[p], self.elsewhere)
+        return restrict(strategy.probs[p], self.places[p], self.elsewhere)
 
     def embed(self, p: int, sigma: Floats, into: Floats) -> None:
         """Write player `p`'s strategy for the subgame into an array of the whole game."""
-        parts.embed(sigma, self.places[p], into)
+        embed(sigma, self.places[p], into)
 
     @abstractmethod
     def reach(self, p: int, trunk: Trunk) -> Floats:

@@ -68,8 +68,7 @@ def place_view(solved: Endgame, line: str, *, values: bool = False) -> dict[str,
 
     `values` adds EV, equity and EQR, for which what follows is computed.
     """
-    from subgame.games.holdem.chips import number
-    from subgame.games.holdem.sizes import STREETS
+    from subgame.games.holdem.sizes import STREETS, number
     from subgame.spots.lines import follow_line, line_text
 
     game = solved.tree.holdem

@@ -25,7 +25,7 @@ def chips_and_cards(
     game: Holdem, events: Sequence[Event], betting: Betting, *, open: bool
 ) -> dict[str, object]:
     """The board and all chips; what may be bet if the person's turn is `open`."""
-    from subgame.games.holdem.chips import number
+    from subgame.games.holdem.sizes import number
 
     deck, board = game.deck, list(game.board)
     for event in events:

@@ -1,12 +1,12 @@
-"""Tables and blocks of HTML."""
+"""Tables and blocks of HTML, and data frames of pandas, which is optional."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from subgame.errors import printable
+from subgame.errors import SubgameError, printable
 
 BLUE, RED = "#2563eb", "#dc2626"
 FONT = "font:13px system-ui,sans-serif"
@@ -104,3 +104,16 @@ def beside(*parts: str) -> str:
     return (
         f"<div style='display:flex;flex-wrap:wrap;gap:20px;align-items:flex-start'>{inside}</div>"
     )
+
+
+def data_frame(
+    rows: Iterable[Mapping[str, object]], columns: Sequence[str] | None = None
+) -> object:
+    """A pandas data frame with a line per row; an error says what to install without pandas."""
+    try:
+        import pandas
+    except ImportError:
+        raise SubgameError(
+            "A data frame needs pandas, which is not installed: pip install pandas."
+        ) from None
+    return pandas.DataFrame(list(rows), columns=columns)

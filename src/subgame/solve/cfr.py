@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from subgame.engines.contract import Array, Both, Engine, Loop, Mode, Regrets
 from subgame.errors import SubgameError
-from subgame.tree.parts import both
+from subgame.tree.public_tree import both
 
 Floats = NDArray[np.float64]
 

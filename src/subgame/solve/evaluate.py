@@ -12,7 +12,7 @@ from subgame.engines.arrays import as_numpy, normalise
 from subgame.engines.contract import Engine, Mode, Numbers, Regrets, Response
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief
-from subgame.show.frames import data_frame
+from subgame.show.html import data_frame
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
 

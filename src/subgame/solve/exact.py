@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
 from subgame.solve.program import constraints, maximin
-from subgame.tree.parts import both
+from subgame.tree.public_tree import both
 from subgame.tree.sequence.tree import SequenceTree, Treeplex
 
 Plan = tuple[Fraction, ...]

@@ -1,9 +1,13 @@
-"""When a run stops and is measured; the command line checks it before it loads any engine."""
+"""When a run stops and is measured, and how many iterations fit into the time that is left.
+
+The command line checks limits before it loads any engine.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Protocol, Self
@@ -166,3 +170,49 @@ def _above_0(name: str, limit: float | None) -> None:
 
 def _number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+PIECES = 4
+"""Between two looks at the clock passes at most this part of the time that is left: on a busy
+machine the next iterations may take several times as long as the last ones."""
+
+
+class Pace:
+    """The clock of a solve. Its first iteration is always run."""
+
+    def __init__(
+        self,
+        seconds: float | None,
+        now: Callable[[], float] = time.perf_counter,
+        reserve: int = 0,
+    ) -> None:
+        """What comes after the solve takes as long as `reserve` iterations."""
+        self.now, self.began, self.seconds, self.reserve = now, now(), seconds, reserve
+        self.iteration = 0.0
+        """Seconds of an iteration: those of the last ones, and a memory of slower ones."""
+
+    def ran(self, count: int, seconds: float) -> None:
+        """So many iterations took so many seconds."""
+        last = max(seconds, 1e-9) / max(count, 1)
+        self.iteration = max(last, (self.iteration + last) / 2)
+
+    def fitting(self, spent: float, most: int) -> int:
+        """How many iterations to run before the next look at the clock; 0 if none fits."""
+        if self.seconds is None or not self.iteration:
+            return most
+        left = self.seconds - spent - self.reserve * self.iteration
+        if left < self.iteration:
+            return 0
+        return max(1, min(most, int(left / (PIECES * self.iteration))))
+
+    def run(self, most: int, step: int, advance: Callable[[int, int], None]) -> int:
+        """Call ``advance(done, count)`` until the time is over or `most` are done; how many are."""
+        done, count = 0, 1 if self.seconds is not None else step
+        while done < most and count:
+            before = self.now()
+            count = min(count, most - done)
+            advance(done, count)
+            done += count
+            self.ran(count, self.now() - before)
+            count = self.fitting(self.now() - self.began, step)
+        return done

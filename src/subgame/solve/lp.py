@@ -13,8 +13,7 @@ from subgame.solve.evaluate import exploitability_of, value_of
 from subgame.solve.exact import Certificate, certify
 from subgame.solve.program import constraints, maximin
 from subgame.solve.results import Point, Result
-from subgame.tree.parts import both
-from subgame.tree.public_tree import PublicTree
+from subgame.tree.public_tree import PublicTree, both
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 from subgame.tree.strategy import Strategy
 

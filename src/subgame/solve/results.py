@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from subgame.show.charts import curve
-from subgame.show.frames import data_frame
-from subgame.show.html import Value, beside, block, table
+from subgame.show.html import Value, beside, block, data_frame, table
 from subgame.solve.evaluate import Exploitability
 from subgame.tree.strategy import Strategy
 

@@ -20,16 +20,14 @@ from subgame.engines.factory import engine
 from subgame.errors import DAMAGED, ArgumentError, NotSavedWarning, SubgameError
 from subgame.solve.cfr import Cfr
 from subgame.solve.evaluate import Exploitability, exploitability_of, value_of
-from subgame.solve.limits import FIRST, check_seed
+from subgame.solve.limits import FIRST, Pace, check_seed
 from subgame.solve.limits import Limits as Limits
 from subgame.solve.options import SolveOptions, check_options, made_of, with_options
-from subgame.solve.pace import Pace
 from subgame.solve.results import Point, Progress, Result, Step
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree import files
 from subgame.tree.one_writer import only_writer
-from subgame.tree.parts import both
-from subgame.tree.public_tree import PublicTree
+from subgame.tree.public_tree import PublicTree, both
 from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
 

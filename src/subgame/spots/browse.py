@@ -29,9 +29,9 @@ from subgame.games.holdem.rules import Betting, NoLimit
 from subgame.games.holdem.sizes import STREETS
 from subgame.spots.decisions import Decision
 from subgame.spots.lines import Walk, follow_to_decision
-from subgame.tree.ranges.below import Below, tree_below
 from subgame.tree.ranges.betting_tree import decisions
 from subgame.tree.ranges.find import locate
+from subgame.tree.ranges.stage import Below, tree_below
 from subgame.tree.ranges.tree import Merge, RangeTree, compile_range_tree, range_tree
 from subgame.tree.strategy import Strategy
 

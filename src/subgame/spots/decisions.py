@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from subgame.errors import SubgameError, brief
 from subgame.games.holdem.cards import Deck
-from subgame.games.holdem.chips import number
 from subgame.games.holdem.ranges import Range, class_at
 from subgame.games.holdem.rules import Betting
-from subgame.games.holdem.sizes import STREETS
+from subgame.games.holdem.sizes import STREETS, number
 from subgame.lazy import np
 from subgame.spots.lines import SEATS, Walk, action_name, line_text, share_of_pot
 from subgame.spots.tables import Table

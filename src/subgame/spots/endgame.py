@@ -31,8 +31,8 @@ from subgame.engines.factory import engine
 from subgame.engines.pairs import pair_bytes
 from subgame.errors import DAMAGED, SubgameError, brief, unreadable
 from subgame.games.holdem.cards import DECK, Deck
-from subgame.games.holdem.chips import number
 from subgame.games.holdem.game import Holdem
+from subgame.games.holdem.sizes import number
 from subgame.games.holdem.spot_form import SpotForm
 from subgame.games.holdem.spots import SAVED
 from subgame.show.html import Value, beside, block, table

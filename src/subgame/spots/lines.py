@@ -21,10 +21,9 @@ import re
 from typing import NamedTuple
 
 from subgame.errors import SubgameError
-from subgame.games.holdem.chips import Chips
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.rules import Betting
-from subgame.games.holdem.sizes import STREETS
+from subgame.games.holdem.sizes import STREETS, Chips
 
 SEATS = ("oop", "ip")
 """Player 0 is out of position, player 1 in position."""

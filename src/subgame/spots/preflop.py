@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from subgame.errors import ArgumentError, brief
 from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.cards import DECK
-from subgame.games.holdem.chips import read_chips
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import Betting
+from subgame.games.holdem.sizes import read_chips
 from subgame.games.holdem.spots import nlfh
 from subgame.show.grid import Square
 from subgame.solve.limits import Limits

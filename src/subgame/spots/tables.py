@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from subgame.errors import SubgameError
-from subgame.show.frames import data_frame
+from subgame.show.html import data_frame
 from subgame.tree.files import replacing
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from subgame import games
 from subgame.errors import SubgameError, UnknownNameError, did_you_mean
-from subgame.show.frames import data_frame
-from subgame.show.html import Code, Shaded, Value, table
+from subgame.show.html import Code, Shaded, Value, data_frame, table
 from subgame.tree.compile import compile
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
 from subgame.tree.public_tree import OnDemand, PublicTree, Side

@@ -12,7 +12,7 @@ from subgame.engines.base import EngineBase
 from subgame.engines.contract import Both, Loop, Mode, Numbers, Pair, Regrets, Response
 from subgame.engines.numba.native import Blank, Call, Kernel, Packed
 from subgame.engines.numba.sequence_state import State, scratch
-from subgame.tree.parts import both
+from subgame.tree.public_tree import both
 from subgame.tree.sequence.tree import SequenceTree
 
 Floats = NDArray[np.float64]

@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from subgame.errors import SubgameError, did_you_mean
+from subgame.errors import SubgameError, did_you_mean, fault
 from subgame.frozen import Frozen
-from subgame.games.holdem.pointing import fault
 from subgame.games.holdem.ranking import RANKINGS
 from subgame.lazy import np
 

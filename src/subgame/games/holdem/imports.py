@@ -23,11 +23,10 @@ from typing import Any
 
 from subgame.errors import SubgameError, read_text
 from subgame.games.holdem.cards import DECK
-from subgame.games.holdem.chips import read_chips
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import NoLimit
-from subgame.games.holdem.sizes import STREETS
+from subgame.games.holdem.sizes import STREETS, read_chips
 from subgame.games.holdem.spot_form import SpotForm
 
 FORMATS = (

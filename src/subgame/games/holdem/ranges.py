@@ -9,13 +9,11 @@ from functools import lru_cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, NoReturn
 
-from subgame.errors import SubgameError
+from subgame.errors import SubgameError, fault
 from subgame.games.holdem.cards import DECK, Deck
-from subgame.games.holdem.pointing import fault
 from subgame.lazy import np
-from subgame.show.frames import data_frame
 from subgame.show.grid import HELD, Square, grid
-from subgame.show.html import block
+from subgame.show.html import block, data_frame
 
 if TYPE_CHECKING:
     import numpy.typing as npt

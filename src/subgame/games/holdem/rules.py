@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 
 from subgame.errors import SubgameError
 from subgame.games.holdem.bets import BetSizes
-from subgame.games.holdem.chips import Chips, exact, tidy, unit_of
-from subgame.games.holdem.sizes import STREETS, Size, street_number
+from subgame.games.holdem.sizes import STREETS, Chips, Size, exact, street_number, tidy, unit_of
 
 NOBODY = -1
 _RAISE = re.compile(r"r(\d{1,15}(?:\.\d{1,9})?)")

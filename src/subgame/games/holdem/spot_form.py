@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, TypeVar
 from subgame.errors import FieldError, SubgameError
 from subgame.games.holdem.bets import NOTHING, BetSizes
 from subgame.games.holdem.cards import DECK, Deck
-from subgame.games.holdem.chips import Chips, read_chips
 from subgame.games.holdem.game import BOARD_CARDS, FIELDS, SEATS, Holdem
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import NoLimit
-from subgame.games.holdem.sizes import NUMBER, STREETS, moves, share
+from subgame.games.holdem.sizes import NUMBER, STREETS, Chips, moves, read_chips, share
 from subgame.lazy import np
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from subgame.games.holdem.game import HoldemState
 from subgame.games.holdem.rules import Betting
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Followed
-from subgame.tree.parts import both
+from subgame.tree.public_tree import both
 from subgame.tree.ranges.betting_tree import Street
 
 Floats = NDArray[np.float64]

@@ -28,10 +28,10 @@ from subgame.play.hunl.street import (
     too_little,
 )
 from subgame.solve.cfr import Cfr
-from subgame.solve.pace import Pace
+from subgame.solve.limits import Pace
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits
-from subgame.tree.parts import both
+from subgame.tree.public_tree import both
 
 Floats = NDArray[np.float64]
 SPREAD = mapping("pseudo-harmonic")

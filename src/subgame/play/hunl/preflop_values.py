@@ -36,7 +36,7 @@ from subgame.play.hunl.below import Continuation, by_pair, more_of_each, what_fo
 from subgame.spots.classes import preflop
 from subgame.spots.decisions import class_of
 from subgame.tree.files import check_finite, read_tensors, write_tensors
-from subgame.tree.parts import both
+from subgame.tree.public_tree import both
 from subgame.tree.ranges.betting_tree import grow_street
 
 Floats = NDArray[np.float64]

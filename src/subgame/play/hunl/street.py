@@ -36,7 +36,7 @@ from subgame.refine.live import MINIMUM, Rows
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits, Run, drive
-from subgame.tree.parts import both
+from subgame.tree.public_tree import both
 from subgame.tree.ranges.betting_tree import Street, grow_street
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 

@@ -28,7 +28,7 @@ from subgame.refine.gadgets import Unsafe, technique
 from subgame.refine.live import MINIMUM, PASSED, Book, Clock, Live, Search
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Followed, Move
-from subgame.tree.parts import both
+from subgame.tree.public_tree import both
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]

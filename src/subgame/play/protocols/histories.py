@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from subgame import games
 from subgame.errors import SubgameError, did_you_mean, read_text, unreadable
 from subgame.games.base import CHANCE, TERMINAL
-from subgame.games.holdem.chips import MOST_CHIPS
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.rules import NoLimit
+from subgame.games.holdem.sizes import MOST_CHIPS
 from subgame.games.holdem.spots import hunl
 from subgame.play.log import FORMAT, as_lines, read_log
 from subgame.play.match import Estimate, Hand

@@ -25,8 +25,8 @@ import re
 from dataclasses import dataclass
 
 from subgame.errors import SubgameError
-from subgame.games.holdem.chips import Chips, tidy
 from subgame.games.holdem.rules import Betting, NoLimit, total_of
+from subgame.games.holdem.sizes import Chips, tidy
 
 
 @dataclass(frozen=True)

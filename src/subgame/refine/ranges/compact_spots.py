@@ -33,10 +33,9 @@ from subgame.spots.endgame import COMPACT, Endgame, about, stored_values, tree_o
 from subgame.spots.lines import Walk
 from subgame.spots.tables import Table
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
-from subgame.tree.parts import Numbers, both
-from subgame.tree.ranges.below import tree_below
+from subgame.tree.public_tree import Numbers, both
 from subgame.tree.ranges.merging import unmerged
-from subgame.tree.ranges.stage import first_streets
+from subgame.tree.ranges.stage import first_streets, tree_below
 from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
 

@@ -35,8 +35,7 @@ from subgame.refine.subgame import Subgame, Trunk
 from subgame.solve.options import with_options
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import complete, whole_solves
-from subgame.tree.parts import Numbers, both
-from subgame.tree.public_tree import PublicTree
+from subgame.tree.public_tree import Numbers, PublicTree, both
 from subgame.tree.ranges.merging import unmerged
 from subgame.tree.ranges.stage import first_streets
 from subgame.tree.ranges.tree import RangeTree, range_tree

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from subgame.engines.arrays import Floats
-from subgame.tree.parts import Numbers
+from subgame.tree.public_tree import Numbers
 from subgame.tree.ranges.tree import RangeTree
 
 

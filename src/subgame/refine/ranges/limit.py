@@ -31,7 +31,7 @@ from subgame.refine.subgame import Trunk, Vector, vector
 from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import Limits, Run, complete
-from subgame.tree.parts import Numbers, restrict
+from subgame.tree.public_tree import Numbers, restrict
 from subgame.tree.ranges.merging import Unmerged, unmerged
 from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy

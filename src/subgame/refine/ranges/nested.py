@@ -27,8 +27,7 @@ from subgame.refine.ranges.gifts import carried_gifts, rows
 from subgame.refine.ranges.layout import flat, transfer
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import drive
-from subgame.tree.parts import Numbers, both
-from subgame.tree.public_tree import OnDemand, PublicTree
+from subgame.tree.public_tree import Numbers, OnDemand, PublicTree, both
 from subgame.tree.ranges.betting_tree import Street, grow
 from subgame.tree.ranges.merging import Unmerged, unmerged
 from subgame.tree.ranges.tree import BoardList, range_tree

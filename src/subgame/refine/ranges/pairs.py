@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from subgame.engines.arrays import Array, Ints, as_index, namespace, zeros
 from subgame.engines.contract import RangeEngine
 from subgame.games.holdem.isomorphism import hand_permutations
-from subgame.tree.parts import both
+from subgame.tree.public_tree import both
 from subgame.tree.ranges.betting_tree import Street
 from subgame.tree.ranges.tree import Board, RangeTree
 

@@ -23,8 +23,7 @@ from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Betting
 from subgame.refine.ranges.subgames import RangeSubgame, Spot
 from subgame.refine.reached import Followed, Reached
-from subgame.tree.parts import Numbers, restrict
-from subgame.tree.public_tree import OnDemand, PublicTree
+from subgame.tree.public_tree import Numbers, OnDemand, PublicTree, restrict
 from subgame.tree.ranges.find import board_key
 from subgame.tree.ranges.merging import places
 from subgame.tree.ranges.tree import compile_range_tree, range_tree

@@ -26,7 +26,7 @@ from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.payoffs import received_gift
 from subgame.refine.ranges.gifts import carried_gifts
 from subgame.refine.subgame import Subgame, Trunk
-from subgame.tree import parts
+from subgame.tree.public_tree import both
 from subgame.tree.ranges.betting_tree import decisions
 from subgame.tree.ranges.merging import places
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree, range_tree
@@ -99,7 +99,7 @@ class RangeSubgame(Subgame):
     def places(self) -> tuple[Ints, Ints] | tuple[None, None]:
         if self.tree is self.whole:
             return None, None
-        return parts.both(lambda p: places(self.tree, self.whole, p))
+        return both(lambda p: places(self.tree, self.whole, p))
 
     def gifts(self, trunk: Trunk, gadget: Gadget, weight: Floats) -> Floats:
         if self.tree is self.whole:
@@ -180,7 +180,7 @@ def _part(whole: RangeTree, spot: Spot) -> RangeTree:
     held = np.zeros((2, game.deck.num_hands))
     for p in (0, 1):
         held[p, unit.hands[p]] = 1.0
-    ranges = parts.both(lambda p: Range(held[p], game.deck))
+    ranges = both(lambda p: Range(held[p], game.deck))
     below = replace(game, board=unit.cards, first=spot.betting, ranges=ranges)
     vars(below)["symmetries"] = np.zeros(1, dtype=np.int64)  # the whole tree has none either
     chance = float(whole.units.chance[spot.unit])

@@ -14,7 +14,7 @@ from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.holdem.rules import Bet, Betting
 from subgame.games.holdem.translation import ActionMapping, answer
-from subgame.tree.parts import Numbers
+from subgame.tree.public_tree import Numbers
 from subgame.tree.ranges.betting_tree import LANES, decisions
 from subgame.tree.ranges.merging import Unmerged, unmerged
 from subgame.tree.ranges.tree import RangeTree, range_tree

@@ -12,8 +12,7 @@ from subgame.errors import brief
 from subgame.refine.sequence.subgames import sequence_subgames
 from subgame.refine.subgame import At, Subgame
 from subgame.solve.program import constraints, maximin
-from subgame.tree.parts import both
-from subgame.tree.public_tree import PublicTree
+from subgame.tree.public_tree import PublicTree, both
 from subgame.tree.sequence.tree import sequence_tree
 from subgame.tree.strategy import Strategy
 

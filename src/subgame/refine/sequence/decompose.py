@@ -23,8 +23,7 @@ from subgame.refine.sequence.subgames import SequenceSubgame, cut_at_histories, 
 from subgame.refine.subgame import At, Subgame
 from subgame.solve.options import with_options
 from subgame.solve.solver import whole_solves
-from subgame.tree.parts import both, embed, places
-from subgame.tree.public_tree import PublicTree
+from subgame.tree.public_tree import PublicTree, both, embed, places
 from subgame.tree.sequence.form import assemble, form_of
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 from subgame.tree.sequence.walk import FRONTIER, walk

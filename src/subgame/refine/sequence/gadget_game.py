@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from subgame.engines.arrays import Floats, normalise
 from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.tree.parts import both
+from subgame.tree.public_tree import both
 from subgame.tree.sequence.form import Form, FormPlayer
 from subgame.tree.sequence.tree import Entries, Index, Treeplex
 

@@ -31,8 +31,7 @@ from subgame.engines.arrays import Floats
 from subgame.errors import ArgumentError
 from subgame.refine.sequence.subgames import SequenceSubgame, cut_sequence_tree
 from subgame.refine.subgame import At, Subgame, Trunk
-from subgame.tree import parts
-from subgame.tree.parts import both
+from subgame.tree.public_tree import both, embed
 from subgame.tree.sequence.form import Form, FormPlayer, assemble
 from subgame.tree.sequence.tree import Entries, Index, SequenceTree
 
@@ -65,7 +64,7 @@ class KnowledgeSubgame(SequenceSubgame):
     def embed(self, p: int, sigma: Floats, into: Floats) -> None:
         """Write the strategy below the player's infoset; others are solved for themselves."""
         below = self.tree.players[p].slot_of == 0
-        parts.embed(sigma, np.where(below, self.places[p], -1), into)
+        embed(sigma, np.where(below, self.places[p], -1), into)
 
     def under(self, trunk: Trunk) -> KnowledgeSubgame:
         """The same with what the blueprint plays outside I^k folded into the payoffs."""

@@ -20,7 +20,7 @@ from subgame.games.base import CHANCE, TERMINAL, State
 from subgame.refine.limit import LeafValues
 from subgame.refine.sequence.continuations import distinct
 from subgame.refine.sequence.subgames import SequenceSubgame
-from subgame.tree.parts import both
+from subgame.tree.public_tree import both
 from subgame.tree.sequence.walk import Histories
 
 

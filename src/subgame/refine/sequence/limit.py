@@ -22,7 +22,7 @@ from subgame.solve.lp import solve_lp
 from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Limits, Run, complete
-from subgame.tree.parts import both, embed, places, restrict
+from subgame.tree.public_tree import both, embed, places, restrict
 from subgame.tree.sequence.form import Form, assemble, form_of
 from subgame.tree.sequence.tree import SequenceTree
 from subgame.tree.strategy import Strategy

@@ -21,8 +21,7 @@ from subgame.refine.sequence.gifts import Gifts, gifts_of
 from subgame.refine.sequence.subgames import SequenceSubgame, cut_at_histories
 from subgame.refine.subgame import Trunk
 from subgame.solve.evaluate import best_response
-from subgame.tree.parts import both, embed, places
-from subgame.tree.public_tree import PublicTree
+from subgame.tree.public_tree import PublicTree, both, embed, places
 from subgame.tree.sequence.tree import SequenceTree, Treeplex, sequence_tree
 from subgame.tree.strategy import Strategy
 

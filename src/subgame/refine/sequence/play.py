@@ -26,8 +26,7 @@ from subgame.refine.sequence.limit import DepthLimited, limited_tree
 from subgame.refine.sequence.limited_form import descendants
 from subgame.refine.sequence.subgames import SequenceSubgame, sequence_subgames
 from subgame.refine.subgame import Trunk
-from subgame.tree.parts import both
-from subgame.tree.public_tree import PublicTree
+from subgame.tree.public_tree import PublicTree, both
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 from subgame.tree.strategy import Strategy
 

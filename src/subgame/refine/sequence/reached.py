@@ -16,8 +16,7 @@ from subgame.games.actions import of_kind
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.refine.reached import Floats, Followed, Ints, Reached
 from subgame.refine.sequence.subgames import SequenceSubgame
-from subgame.tree.parts import places, restrict
-from subgame.tree.public_tree import PublicTree
+from subgame.tree.public_tree import PublicTree, places, restrict
 from subgame.tree.sequence.form import assemble, form_of
 from subgame.tree.sequence.walk import Top, walk
 

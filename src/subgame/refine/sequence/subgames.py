@@ -19,8 +19,7 @@ from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.sequence.gadget_game import gadget_form, least_entry
 from subgame.refine.sequence.gifts import gifts_of
 from subgame.refine.subgame import At, GadgetGame, Subgame, Trunk, cut_already
-from subgame.tree import parts
-from subgame.tree.public_tree import PublicTree
+from subgame.tree.public_tree import Numbers, PublicTree, both, places
 from subgame.tree.sequence.forest import depths
 from subgame.tree.sequence.form import Form, assemble, form_of
 from subgame.tree.sequence.public_states import knowledge
@@ -41,8 +40,8 @@ class SequenceSubgame(Subgame):
     chance: Floats  # [s0, s1] chance's probability of each pair of slots
 
     @cached_property
-    def places(self) -> tuple[parts.Index, parts.Index]:
-        return parts.both(lambda p: parts.places(self.tree.players[p], self.whole.players[p]))
+    def places(self) -> tuple[Numbers, Numbers]:
+        return both(lambda p: places(self.tree.players[p], self.whole.players[p]))
 
     def reach(self, p: int, trunk: Trunk) -> Floats:
         out: Floats = np.asarray(trunk.plans[p])[self.sequence[p]]
@@ -179,14 +178,12 @@ def cut_at_histories(tree: SequenceTree, top: NDArray[np.int64], name: str) -> S
             key = (state.information_state(p), q)
             mine.append(known[p].setdefault(key, (len(known[p]), state, q))[0])
         tops.append(Top(state, float(histories.chance[h]), (mine[0], mine[1])))
-    slots = parts.both(
-        lambda p: [_slot_name(tree, state, p, q) for _, state, q in known[p].values()]
-    )
+    slots = both(lambda p: [_slot_name(tree, state, p, q) for _, state, q in known[p].values()])
     chance = np.zeros((len(slots[0]), len(slots[1])))
     for item in tops:
         chance[item.slots] += item.chance
     form = form_of(walk(histories.game, tops=tops), slots)
-    hangs = parts.both(lambda p: np.array([q for *_, q in known[p].values()], dtype=np.int32))
+    hangs = both(lambda p: np.array([q for *_, q in known[p].values()], dtype=np.int32))
     return SequenceSubgame(tree, name, assemble(form), form, top.astype(np.int32), hangs, chance)
 
 

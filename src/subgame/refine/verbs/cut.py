@@ -2,18 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import cast
+from typing import TypeVar, cast
 
 from subgame.errors import ArgumentError, SubgameError
 from subgame.refine.ranges.subgames import cut_range_tree
 from subgame.refine.sequence.knowledge import cut_by_knowledge
 from subgame.refine.sequence.subgames import cut_sequence_tree
 from subgame.refine.subgame import At, Subgame, cut_already
-from subgame.refine.verbs.kinds import by_kind
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.sequence.tree import SequenceTree
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+def by_kind(
+    tree: PublicTree, sequence: Callable[[SequenceTree], A], ranges: Callable[[RangeTree], B]
+) -> A | B:
+    """Call the function for the kind of a tree.
+
+    >>> import subgame as sg
+    >>> kuhn = sg.compile(sg.games.load("kuhn"))
+    >>> by_kind(kuhn, lambda tree: "a sequence tree", lambda tree: "a hold'em tree")
+    'a sequence tree'
+    """
+    if isinstance(tree, SequenceTree):
+        return sequence(tree)
+    if not isinstance(tree, RangeTree):
+        raise SubgameError(
+            "The tree must be a PublicTree, as subgame.compile(game) makes it, not "
+            f"{type(tree).__name__}."
+        )
+    if tree.not_plain:
+        raise SubgameError(
+            f"{tree.game_name} {tree.not_plain}; safe subgame solving, nested and depth-limited "
+            "solving and CFR-D need a zero-sum game in which both players may choose everywhere. "
+            "Solve it as a whole instead (sg.solve, subgame endgame)."
+        )
+    return ranges(tree)
 
 
 def cut(tree: PublicTree, at: At, *, knowledge: int | None = None) -> list[Subgame]:

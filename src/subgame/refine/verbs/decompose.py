@@ -17,7 +17,7 @@ from subgame.refine.compact import CfrD, Compact
 from subgame.refine.ranges.decompose import cfr_d_ranges, compact_ranges
 from subgame.refine.sequence.decompose import cfr_d_histories, compact_histories
 from subgame.refine.subgame import At
-from subgame.refine.verbs.kinds import by_kind
+from subgame.refine.verbs.cut import by_kind
 from subgame.solve.evaluate import exploitability
 from subgame.solve.limits import check_count
 from subgame.solve.schedule import CFR, Schedule, parse

@@ -26,7 +26,7 @@ from subgame.refine.sequence.leaves import exact
 from subgame.refine.sequence.limit import DepthLimited, limited_tree
 from subgame.refine.sequence.play import play_histories
 from subgame.refine.subgame import At, Subgame, Vector
-from subgame.refine.verbs.kinds import by_kind
+from subgame.refine.verbs.cut import by_kind
 from subgame.solve.evaluate import Exploitability, best_response_strategy, exploitability
 from subgame.solve.limits import check_count
 from subgame.solve.options import StopOptions, check_options, made_of, with_options

@@ -34,12 +34,11 @@ from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.ranges.nested import RangeExpansion
 from subgame.refine.sequence.nested import Expansion
-from subgame.refine.verbs.kinds import by_kind
-from subgame.show.frames import data_frame
+from subgame.refine.verbs.cut import by_kind
+from subgame.show.html import data_frame
 from subgame.solve.evaluate import Exploitability, exploitability
 from subgame.solve.options import check_options, made_of, with_options
-from subgame.tree.parts import both
-from subgame.tree.public_tree import PublicTree
+from subgame.tree.public_tree import PublicTree, both
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:

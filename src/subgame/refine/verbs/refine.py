@@ -21,11 +21,10 @@ from subgame.refine.payoffs import left
 from subgame.refine.report import COLUMNS, compared
 from subgame.refine.subgame import At, Subgame, Trunk, Vector, combine, vector
 from subgame.refine.verbs.cut import subgames_of
-from subgame.show.frames import data_frame
+from subgame.show.html import data_frame
 from subgame.solve.evaluate import Exploitability, expected_value, exploitability
 from subgame.solve.options import check_options, made_of, with_options
-from subgame.tree.parts import both
-from subgame.tree.public_tree import PublicTree
+from subgame.tree.public_tree import PublicTree, both
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from subgame.games.holdem.game import Holdem
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Move, Reached
 from subgame.refine.sequence.reached import ReachedHistories
-from subgame.refine.verbs.kinds import by_kind
+from subgame.refine.verbs.cut import by_kind
 from subgame.tree.public_tree import PublicTree
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 from subgame.games.holdem.translation import ActionMapping, mapping
 from subgame.refine.ranges.translation import translate_ranges
 from subgame.refine.sequence.translation import translate_histories
-from subgame.refine.verbs.kinds import by_kind
+from subgame.refine.verbs.cut import by_kind
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
 

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.tree.parts import both, embed, restrict
-from subgame.tree.public_tree import Reals
+from subgame.tree.public_tree import Reals, both, embed, restrict
 from subgame.tree.ranges.find import Finder
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 

@@ -32,8 +32,7 @@ from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.isomorphism import same_cards
 from subgame.games.holdem.rules import Betting
 from subgame.memory import Allowance
-from subgame.tree.parts import both
-from subgame.tree.public_tree import OnDemand, PublicTree, Reals
+from subgame.tree.public_tree import OnDemand, PublicTree, Reals, both
 from subgame.tree.ranges import deal
 from subgame.tree.ranges.betting_tree import (
     LANES,
@@ -46,10 +45,9 @@ from subgame.tree.ranges.betting_tree import (
 from subgame.tree.ranges.boards import Board as Board
 from subgame.tree.ranges.boards import BoardList as BoardList
 from subgame.tree.ranges.deal import padded
-from subgame.tree.ranges.find import Finder
+from subgame.tree.ranges.find import Finder, InfosetIndex
 from subgame.tree.ranges.hand_order import BoardArrays, lay_out_hands
 from subgame.tree.ranges.locked import Locks
-from subgame.tree.ranges.names import InfosetIndex
 from subgame.tree.ranges.probabilities import normalise, sums_error
 
 Ints = NDArray[np.int64]
