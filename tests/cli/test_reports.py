@@ -24,7 +24,7 @@ from subgame.solve.solver import Run
 from subgame.spots import report
 from subgame.spots.browse import Explorer
 from subgame.spots.compare import Comparison
-from subgame.spots.endgame import Endgame
+from subgame.spots.endgame import Endgame, memory_needed
 from subgame.spots.flops import Flop, flops, subsets, texture
 from subgame.spots.lines import follow_line
 from subgame.spots.pages import page
@@ -183,7 +183,7 @@ def test_a_quote_is_about_the_largest_flop(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(report, "usual_iterations", lambda target: 0.0)
     chosen = [Flop("AhKh2h", 1), Flop("8h7d2c", 1), Flop("QcJc9s", 1)]
     sizes = [
-        report.memory_needed(range_tree(sg.compile(game(flop.name), merge=True)), report.SCHEDULE)
+        memory_needed(range_tree(sg.compile(game(flop.name), merge=True)), report.SCHEDULE)
         for flop in chosen
     ]
     assert sizes[1] > 2 * sizes[0]

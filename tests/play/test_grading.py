@@ -16,6 +16,8 @@ from subgame.games import holdem
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.play.hunl import grading
 from subgame.play.hunl.grading import GradedDecision, HandGrader
+from subgame.play.hunl.street import street_solved
+from subgame.play.hunl.turn import TurnSolver
 from subgame.play.protocols.seen import read_seen
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.serve.histories import agent_game
@@ -120,7 +122,7 @@ def test_a_street_is_solved_once_whatever_was_bet(
 ) -> None:
     """Both players bet what no menu has; grades are finite all the same."""
     solved: list[int] = []
-    limited, turn = grading.street_solved, grading.TurnSolver.solved
+    limited, turn = street_solved, TurnSolver.solved
 
     def early(at: Any, *rest: Any) -> Any:
         solved.append(at.reached.betting.street)
@@ -131,7 +133,7 @@ def test_a_street_is_solved_once_whatever_was_bet(
         return turn(solver, here, *rest)
 
     monkeypatch.setattr(grading, "street_solved", early)
-    monkeypatch.setattr(grading.TurnSolver, "solved", late)
+    monkeypatch.setattr(TurnSolver, "solved", late)
     line = [*MOVES[:2], (1, "c"), (0, "c"), (-1, "AdTcQd"), (0, "r101"), (1, "r250"), (0, "c")]
     line += [(-1, "9d"), (0, "c"), (1, "c"), (-1, "9c"), (0, "c"), (1, "r50"), (0, "f")]
     rows = grader.grade(GAME, line, 0)

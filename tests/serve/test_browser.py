@@ -276,7 +276,7 @@ def test_a_solution_without_rivers_is_saved_and_a_river_of_it_looked_at(
     says(page, "in 32 bits")
     page.get_by_role("button", name="Solve", exact=True).click()
     says(page, "EQR")
-    kept = []
+    kept: list[Path] = []
     for name in ("Save to a file", "Save without rivers"):
         with page.expect_download() as saved:
             page.get_by_text(name).click()

@@ -169,7 +169,7 @@ def test_a_hand_that_was_graded_is_not_solved_again(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(grading, "grader", Once)
     monkeypatch.setattr(grading, "_known", OrderedDict())
-    game, rest = sg.games.load("hunl"), [(1, "r250"), (0, "f")]
+    game, rest = sg.games.holdem.hunl(), [(1, "r250"), (0, "f")]
     for first in ((-1, -1), (0, 1)):
         for seat in (0, 1):
             held = [(first[0], "AsAh"), (first[1], "KdKc")]
