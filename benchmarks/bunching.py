@@ -39,7 +39,7 @@ SPOTS = {
 CASES = [("river", 1), ("river", 2), ("river", 3), ("turn", 1)]
 LONG = [("flop", 1)]
 """Measured only if it is asked for."""
-ITERATIONS = {"river": 500, "turn": 60, "flop": 30}
+ITERATIONS = {"river": 500, "turn": 60, "flop": 16}
 
 
 def measured(name: str, players: int) -> dict[str, Any]:

@@ -10,7 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from subgame.bench.decisions import Situation, asked, graded, nearest, read, run, summary, write
+from subgame.bench.decisions import (
+    CAUSES,
+    Situation,
+    asked,
+    causes_of,
+    graded,
+    nearest,
+    read,
+    run,
+    summary,
+    table,
+    write,
+)
 from subgame.errors import SubgameError
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.spots import hunl
@@ -98,6 +110,31 @@ def test_the_ranges_of_the_situation() -> None:
     assert decided == {True: [len(line)], False: [len(moves) - 1, len(line)]}
 
 
+def test_a_loss_is_divided_by_cause() -> None:
+    """The parts add up to it; with fewer solves more is lost by other causes than ranges."""
+    mistakes = {"fold": 0.01, "call": 0.0, "raise": 0.0, "size": 0.02}
+    own: dict[str, Any] = {"lost": 0.1}
+    for said, cause in (("solved", "other"), ("few iterations",) * 2, ("own bet",) * 2):
+        followed: dict[str, Any] = {"lost": 0.03, "mistakes": mistakes, "cause": said}
+        causes = causes_of(own, followed)
+        assert tuple(causes) == CAUSES
+        assert sum(causes.values()) == pytest.approx(0.1)
+        assert causes["ranges"] == pytest.approx(0.07)
+        assert causes["size"] == 0.02
+        assert causes[cause] == pytest.approx(0.01)
+
+
+def test_a_bet_of_its_own_that_it_does_not_have() -> None:
+    line = ((1, "c"), (0, "c"), (-1, "2c7d9h"), (0, "c"), (1, "c"), (-1, "Js"), (0, "c"), (1, "c"))
+    for bet, has in (("r200", True), ("r150", False)):
+        moves = (*line, (-1, "Qd"), (0, bet), (1, "r600"))
+        here = replace(SMALL, moves=moves, seat=0, street="river", actions=("f", "c"))
+        one = replace(here, hands=np.array([ACES]), weight=np.ones(1), loss=np.zeros((1, 2)))
+        agent = HoldemAgent(GAME, Follows(), bets="river: 1x", iterations=2, seconds=None)
+        assert asked(agent, GAME, one, follow=True).makes_line == has
+        assert (graded(agent, GAME, one, follow=True)["cause"] == "own bet") != has
+
+
 def test_the_nearest_bet() -> None:
     menu = ("f", "c", "r200", "r900", "r20000")
     assert [nearest(menu, action) for action in ("c", "r250", "r600", "r9000")] == [1, 2, 3, 4]
@@ -118,6 +155,12 @@ def test_a_file_keeps_situations(tmp_path: Path) -> None:
     found: dict[str, Any] = run(progress=told.append, agent="call", file=path)
     assert found["groups"][0]["mean"] == pytest.approx(0.34375, rel=1e-2)
     assert len(told) == 1
+    both: dict[str, Any] = run(progress=told.append, agent="call", file=path, causes=True)
+    group = both["groups"][0]
+    assert group["followed"] == group["mean"] == found["groups"][0]["mean"]
+    assert group["causes"] == {**dict.fromkeys(CAUSES, 0.0), "other": group["mean"]}
+    assert "with its ranges" in told[-1]
+    assert len(table(both).columns) == len(table(found).columns) + 1 + len(CAUSES)
     with pytest.raises(SubgameError, match="no situations 'river'"):
         run(only="river", progress=told.append, agent="call", file=path)
     path.write_bytes(b"PK")

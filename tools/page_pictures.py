@@ -62,16 +62,19 @@ def play(page: Page) -> None:
     page.get_by_role("button", name="Sit down").click()
     over = page.locator(".outcome")
     calls = page.locator(".actions button:enabled", has_text=re.compile("check|call"))
+    hand = 1
     while True:
         over.or_(calls.first).first.wait_for()
         if not over.is_visible():
             calls.first.click()
         elif page.locator(".middle .card.empty").count():  # folded before the river
+            hand += 1
             page.get_by_role("button", name="Next hand").click()
-            over.wait_for(state="hidden")
+            page.locator(".facts", has_text=re.compile(rf"hand {hand}\b")).wait_for()
         else:
             break
-    picture(page, "play", 1560)
+    page.get_by_role("region", name="Grades of this hand").wait_for()
+    picture(page, "play", 1760)
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ Pages are the Markdown files of ``docs/`` and the root, one page per paper and p
 ``docs/results``, and one per package of the API. Every page in ``docs/`` is taken in: those that
 `NAV` does not place are "How to" pages, so a new page needs no entry here, and a page that is not
 there is left out. Links are rewritten to where pages stand in the site; a link to a file that is
-not in the site becomes its name. The site needs no network.
+not in the site becomes its name, and a picture leads to itself in full. The site needs no network.
 """
 
 from __future__ import annotations
@@ -103,7 +103,9 @@ def relinked(text: str, source: str, where: dict[str, str]) -> str:
                 sys.exit(f"{source} has a link to {target}, but there is no {file}.")
             return label.lstrip("!")[1:-1]
         start = PurePosixPath(where.get(source, source)).parent
-        return f"{label}({os.path.relpath(where[file], start)}{hash_}{anchor})"
+        there = os.path.relpath(where[file], start)
+        linked = f"{label}({there}{hash_}{anchor})"
+        return f"[{linked}]({there})" if label.startswith("!") else linked  # opens it in full
 
     parts = FENCE.split(text)  # every second part is a block of code
     parts[::2] = [LINK.sub(link, part) for part in parts[::2]]

@@ -136,13 +136,14 @@ def threads_of(tree: RangeTree, threads: int | None = None) -> int:
 
 
 def test_threads_are_as_many_as_there_is_work_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A number that is asked for is used, however little there is to do."""
-    size = sum(map(compiled("river").stored, (0, 1)))
+    """Of a single board more. A number that is asked for is used, however little there is to do."""
     monkeypatch.setattr(range_engine, "cores", lambda: 4)
-    for share, expected in ((size + 1, 1), (size, 1), (size // 2, 2), (size // 3, 3), (1, 4)):
-        monkeypatch.setattr(range_engine, "SHARE", share)
-        assert threads_of(compiled("river")) == expected
-        assert threads_of(compiled("river"), 3) == 3
+    for name, unit in (("river", "ALONE"), ("turn", "SHARE")):
+        size = sum(map(compiled(name).stored, (0, 1)))
+        for share, expected in ((size + 1, 1), (size, 1), (size // 2, 2), (size // 3, 3), (1, 4)):
+            monkeypatch.setattr(range_engine, unit, share)
+            assert threads_of(compiled(name)) == expected
+            assert threads_of(compiled(name), 3) == 3
 
 
 def test_a_strategy_is_saved_and_read_back(tmp_path: object) -> None:

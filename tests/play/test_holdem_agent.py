@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -121,6 +121,16 @@ def test_the_opponents_first_bet_is_solved_with_the_rest(game: Holdem) -> None:
     assert river.solved.reached.state.public_state() == "Jh 9s Ts Qs Ah | cc/cc/r130c/"
 
 
+def test_a_hand_that_the_range_does_not_have_is_played_well(game: Holdem) -> None:
+    """Who comes to the turn otherwise than planned still has an answer: the best hand calls."""
+    bets = "turn: 1x / cap 1; river: 1x / cap 1"
+    agent = HoldemAgent(game, Rare(), bets=bets, iterations=30, seconds=None)
+    line = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "c"), (1, "c"), (-1, "Qs"), (0, "r500")]
+    policy = after(agent, 1, line).policy(["AsKs | Jh 9s Ts Qs | cc/cc/r500"], ("f", "c"))
+    assert policy.actions[0] == "f"
+    assert policy.probabilities[0, 0] < 0.01
+
+
 def test_what_was_decided_stays_so(game: Holdem, monkeypatch: pytest.MonkeyPatch) -> None:
     agent = HoldemAgent(game, HandMade(), bets="turn: 1x / cap 1", iterations=3, seconds=None)
     line = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "c"), (1, "c"), (-1, "Qs"), (0, "c")]
@@ -162,6 +172,17 @@ def test_explaining_what_the_blueprint_does(game: Holdem) -> None:
     told = agent.explain()
     assert "to 300 100 %" in told
     assert "follows its blueprint" in told
+
+
+class Rare(HandMade):
+    """It always calls, but never comes to the flop with the ace and the king of spades."""
+
+    def range_strategy(self, state: HoldemState) -> tuple[Sequence[str], NDArray[np.float64]]:
+        rows = np.zeros((state.game.deck.num_hands, 2))
+        rows[:, 0] = 1
+        if state.betting.street == 0:
+            rows[state.game.deck.parse_hand("KsAs")] = 0, 1
+        return ("c", "r200"), rows
 
 
 @pytest.fixture(scope="module")

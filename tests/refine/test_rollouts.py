@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import combinations
 from math import comb
+from typing import Any
 
 import numpy as np
 import pytest
@@ -147,3 +148,27 @@ def test_with_a_single_value_the_opponent_plays_the_blueprint(street: LimitedStr
         np.abs(plan.rows[key].probabilities - other.rows[key].probabilities).max() > 1e-3
         for key in plan.rows
     )
+
+
+def test_the_first_board_ends_when_its_time_is_over(street: LimitedStreet) -> None:
+    """What follows a leaf is computed then, which may take longer than all there is."""
+    looks: list[float] = []
+
+    def now() -> float:  # each look takes a second
+        looks.append(1.0)
+        return sum(looks)
+
+    class Slow(StreetRollouts):
+        rolled = 0
+
+        def _paid(self, leaf: int, seen: _Seen) -> np.ndarray[Any, np.dtype[np.float32]]:
+            self.rolled += 1
+            return super()._paid(leaf, seen)
+
+    slow = Slow(street, now=now)
+    values = slow.values(range(3), until=2.5)  # at the start of the board, and before two leaves
+    assert slow.rolled == 1
+    assert values.boards == 1
+    assert not values.values.any()
+    solved = solve_street(street, Rollouts(), Limits(10, 2.5), now)
+    assert solved.rejected

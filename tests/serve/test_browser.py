@@ -23,6 +23,15 @@ SHADES = """grid => grid.getContext('2d').getImageData(0, 0, grid.width, grid.he
 """A number for what a grid shows."""
 ENDLESS = "/solve?board=Qs+Jh+2h+8d&schedule=cfr&target=0.0001&seconds=3000"
 """A solve that lasts until it is cancelled."""
+PIO = """#Range0#AA:1.0
+#Range1#QJ:1.0
+#Board#Qs Jh 2h 8d
+#Pot#60
+#EffectiveStacks#270
+#TurnConfig.BetSize#50
+#RiverConfig.BetSize#75
+#FlopConfigIP.Dont3bet#True
+"""
 
 
 @pytest.fixture(scope="module")
@@ -166,6 +175,9 @@ def test_a_spot_is_set_up_solved_walked_locked_saved_and_reloaded(page: Page) ->
     shown = page.locator(".report tbody tr td:nth-child(3)").all_inner_texts()
     assert len(shown) == 48
     assert all("." in text for text in shown)  # cards can be told apart by EV
+    page.set_viewport_size(PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    page.set_viewport_size(DESKTOP)
     tab(page, page.locator(".shaded-deck a.pick[tabindex='0']"))
     for key in ("ArrowRight", "ArrowDown", "Enter"):  # the king of spades, then of hearts
         page.keyboard.press(key)
@@ -239,9 +251,47 @@ def test_what_is_pasted_is_kept_while_a_solve_runs(page: Page) -> None:
     says(page, "in 32 bits")
     for field, text in pasted.items():
         expect(page.locator(f"#{field}")).to_have_value(text)
+    page.locator("summary", has_text="Import a set-up").click()
+    page.locator("#import-text").fill(PIO)
+    page.get_by_role("button", name="Take it over").click()
+    says(page, "The setting #FlopConfigIP.Dont3bet# was left out.")
+    expect(page.locator("#board-text")).to_have_value("Qs Jh 2h 8d")
+    expect(page.locator("#pot")).to_have_value("60")
     page.goto(busy)
+    page.get_by_role("button", name="Pause").click()
+    page.locator(".badge", has_text=re.compile("pausing|paused")).wait_for()  # it was heard
+    page.locator(".badge.paused").wait_for()
+    page.get_by_role("button", name="Resume").click()
+    page.locator(".badge.running").wait_for()
     page.get_by_role("button", name="Cancel").click()
     page.locator(".badge.cancelled").wait_for()
+
+
+def test_a_solution_without_rivers_is_saved_and_a_river_of_it_looked_at(
+    page: Page, tmp_path: Path
+) -> None:
+    page.goto(
+        "/solve?board=Qs+Jh+2h+8d&turn_b=a&river_b=a&cap=1&s0=100&s1=100&oop=AA%2CKK&ip=KQ&target=2"
+    )
+    says(page, "in 32 bits")
+    page.get_by_role("button", name="Solve", exact=True).click()
+    says(page, "EQR")
+    kept = []
+    for name in ("Save to a file", "Save without rivers"):
+        with page.expect_download() as saved:
+            page.get_by_text(name).click()
+        kept.append(tmp_path / f"{len(kept)}.safetensors")
+        saved.value.save_as(kept[-1])
+    whole, small = (path.stat().st_size for path in kept)
+    assert 2 * small < whole
+    page.goto("/solve")
+    page.locator("#path").fill(str(kept[1]))
+    page.get_by_role("button", name="Open").click()
+    says(page, "OOP to act")
+    opened = page.url.partition("?")[0]
+    page.goto(f"{opened}?line=c+c+%2F+3c")  # the river is solved now
+    says(page, "EQR")
+    expect(page.locator(".combos tbody tr").first).to_be_visible()
 
 
 def test_a_size_is_given_up_by_the_next_change_and_never_shown_beside_another_set_up(

@@ -99,6 +99,37 @@ def test_keys_of_holdem_keep_their_meaning_and_all_in_asks_once(page: Page) -> N
     check(page)
 
 
+def test_hands_of_whole_holdem_are_graded_at_the_table_while_a_solve_runs(page: Page) -> None:
+    page.goto("/solve?board=Qs+Jh+2h+8d&schedule=cfr&target=0.0001&seconds=3000")
+    says(page, "in 32 bits")
+    page.get_by_role("button", name="Solve", exact=True).click()
+    page.locator(".badge.running").wait_for()
+    busy = page.url
+    page.goto("/play?game=hunl&opponent=raise")
+    page.get_by_role("button", name="Sit down").click()
+    address(page, "/play/")
+    over, fold = page.locator(".outcome"), page.locator(".actions button", has_text="fold")
+    for hand in (1, 2):
+        fold.click()
+        over.wait_for()
+        grades = page.get_by_role("region", name="Grades of this hand")
+        expect(grades).to_contain_text("by the blueprint's values")
+        expect(grades.locator("tbody tr")).to_have_count(1)
+        if hand == 1:
+            page.get_by_role("button", name="Next hand").click()
+            says(page, "hand 2")
+    says(page, "of 2 right")
+    expect(page.locator(".past-hands li")).to_have_count(2)
+    page.locator(".past-hands button").last.click()
+    expect(page.get_by_role("region", name="Grades of hand 1")).to_contain_text("fold")
+    page.locator("#past-shown").select_option("river")
+    says(page, "No hand of that kind")
+    check(page)
+    page.goto(busy)
+    page.get_by_role("button", name="Cancel").click()
+    page.locator(".badge.cancelled").wait_for()
+
+
 def test_own_cards_are_seen_while_the_opponent_thinks_first(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:

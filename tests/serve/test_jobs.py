@@ -24,9 +24,10 @@ from subgame.serve import jobs, progress, worker
 from subgame.serve.settings import Settings
 from subgame.serve.spots import Spot
 from subgame.serve.store import Store
-from subgame.spots.endgame import Endgame, load
+from subgame.spots.endgame import Endgame, load, memory_needed
 from subgame.spots.flops import Flop
 from subgame.spots.report import LINES, Task, flop_row
+from subgame.tree.ranges.tree import range_tree
 
 SPOT = {"spot": RIVER, "stop": {"iterations": 200}, "schedule": "dcfr"}
 LONG = {"spot": RIVER, "stop": {"iterations": 5_000_000}, "schedule": "dcfr"}
@@ -257,6 +258,27 @@ def test_a_report_over_flops_goes_on_where_it_was_interrupted(
     assert told["mean"]["ev_oop"] == pytest.approx(sum(w * ev for w, ev in both) / 5)
     assert table[0].split(",")[:2] == ["flop", "weight"]
     assert [line.split(",")[0] for line in table[1:]] == ["AhKd2c", "8h8d7h"]
+
+
+def test_a_report_whose_largest_flop_is_too_large_is_refused_at_once(
+    inside: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first flop, of one suit, is smaller than the second."""
+    asked: list[int] = []
+
+    def refuse(needed: int, most: str) -> None:
+        asked.append(needed)
+        raise sg.SubgameError("It is too large.")
+
+    monkeypatch.setattr(worker, "_refuse", refuse)
+    names = ("AhKh2h", "8h7d2c")
+    sizes = [
+        memory_needed(range_tree(sg.compile(Spot(**FLOP).on(name), merge=True)), "hs-dcfr")
+        for name in names
+    ]
+    inside(kind="report", spot=FLOP, flops="; ".join(names), target=20)
+    assert asked == [sizes[1]]
+    assert sizes[1] > 2 * sizes[0]
 
 
 # Limits ----------------------------------------------------------------------------------------

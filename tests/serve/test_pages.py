@@ -26,6 +26,7 @@ from subgame.errors import SubgameError
 from subgame.play import Uniform, named
 from subgame.play.aivat import Aivat, value_function
 from subgame.play.match import Hand
+from subgame.play.protocols.seen import read_seen
 from subgame.serve import opponents, story, tables
 from subgame.serve.app import MAP, STATIC
 from subgame.serve.spots import Spot, deadline, quote, range_view
@@ -237,7 +238,9 @@ def test_any_legal_bet_may_be_made_and_the_table_survives_a_restart(tmp_path: Pa
         assert all(len(hand) == 4 for hand in view["holdem"]["hands"])
 
 
-def test_the_blueprint_of_hunl_shows_its_range_and_the_hands_are_phh(tmp_path: Path) -> None:
+def test_the_blueprint_of_hunl_shows_its_range_and_the_hands_are_phh(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     histories = pytest.importorskip("subgame.play.protocols.histories")
     with serving(tmp_path, workers=0) as client:
         assert client.get("/api/agents", params={"game": "hunl"}).json()[0] == "limited"
@@ -264,8 +267,12 @@ def test_the_blueprint_of_hunl_shows_its_range_and_the_hands_are_phh(tmp_path: P
                 if not {*each[:2]} & {*board}:
                     left = after["range"]["classes"].get(each, [0])[0]
                     assert left == pytest.approx(weight * shares[k], abs=2e-4)
+        with monkeypatch.context() as without:
+            without.setitem(sys.modules, "pokerkit", None)
+            text = client.get(f"/api/tables/{view['id']}/hands.phhs").text
+            (seen,) = read_seen(text)
+            assert seen.streets[-1].cards == "".join(view["holdem"]["board"])
         pytest.importorskip("pokerkit")
-        text = client.get(f"/api/tables/{view['id']}/hands.phhs").text
         (hand,) = histories.read_phh(text).hands
         assert [list(move) for move in hand.moves] == view["last"]["moves"]
         at = client.post(f"/api/tables/{view['id']}/next", json={}).json()

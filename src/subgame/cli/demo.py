@@ -48,7 +48,8 @@ def demo_command(json: JsonOption = False) -> None:
     from subgame.solve.solver import whole_solves
 
     console, began = stdout(), time.perf_counter()
-    announce("The demo takes about 15 seconds, and a minute the first time.")
+    announce("The demo takes about 15 seconds, and a minute or two the first time.")
+    announce("The first time, the times below include the compiling of kernels.")
     rows: dict[str, Any] = {}
     for number, make in enumerate(SECTIONS, 1):
         with Meter("the demo") as meter, whole_solves():

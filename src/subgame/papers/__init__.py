@@ -180,8 +180,8 @@ AGENTS = tuple(
         entry=name,
     )
     for name, takes, what in (
-        ("table1", "some 17 CPU hours (--budget, --keep)", "the agent for whole hold'em"),
-        ("lbr", "some 6 CPU hours (--budget, --keep)", "local best response to the agent"),
+        ("table1", "7 to 14 CPU hours (--budget, --keep)", "the agent for whole hold'em"),
+        ("lbr", "5 to 10 CPU hours (--budget, --keep)", "local best response to the agent"),
     )
 )
 MARGINS = Reproduction(

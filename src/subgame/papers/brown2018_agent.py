@@ -91,7 +91,8 @@ def made(game: Holdem, iterations: int) -> Callable[[str], Agent]:
     blueprint, known = loaded(), dict[str, Agent]()
 
     def solving(**options: Any) -> HoldemAgent:
-        return HoldemAgent(game, blueprint, iterations=iterations, seconds=None, **options)
+        how: Any = {"iterations": iterations, "seconds": None, "shallow": 0.0}  # as in the paper
+        return HoldemAgent(game, blueprint, **how, **options)
 
     def of(name: str) -> Agent:
         if name in known:

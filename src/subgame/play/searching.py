@@ -30,6 +30,8 @@ from subgame.refine.verbs.start import start_of
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
+RARE = 1e-4
+"""Infosets below this share of the likeliest one are left out of the range that is shown."""
 SHOWN = 5
 """Infosets of a range that an explanation shows, the most likely ones."""
 
@@ -58,7 +60,7 @@ class Explanation:
     """What was done instead of solving to the end of the game."""
 
     def __str__(self) -> str:
-        worth = {action: f" ({value:+.3g} chips)" for action, value in self.values.items()}
+        worth = {action: f" ({_chips(value)} chips)" for action, value in self.values.items()}
         plays = ", ".join(
             f"{self._words(action)} {100 * share:.0f} %{worth.get(action, '')}"
             for action, share in self.strategy.items()
@@ -79,7 +81,7 @@ class Explanation:
         else:
             lines.append(
                 f"The subgame was solved by {self.iterations:,} iterations; its least margin is "
-                f"{self.margin:+.3g} chips."
+                f"{_chips(self.margin)} chips."
             )
             if self.share < 1:
                 lines.append(
@@ -93,7 +95,16 @@ class Explanation:
         """An action of hold'em in words; actions of other games as they are."""
         if " | " not in self.infoset:
             return action
-        return {"f": "fold", "c": "check or call"}.get(action, f"to {action[1:]}")
+        return {"f": "fold", "c": "check or call"}.get(action, f"bet or raise to {action[1:]}")
+
+
+def _chips(amount: float) -> str:
+    """An amount with its sign.
+
+    >>> _chips(-1287.3), _chips(0.123456)
+    ('-1,287', '+0.123')
+    """
+    return f"{amount:+,.0f}" if abs(amount) >= 100 else f"{amount:+.3g}"
 
 
 def actions_of(line: Sequence[Move]) -> tuple[str, ...]:
@@ -102,8 +113,9 @@ def actions_of(line: Sequence[Move]) -> tuple[str, ...]:
 
 
 def shares(reached: Reached, p: int) -> dict[str, float]:
-    """A player's range: information state -> probability, those that are possible."""
+    """A player's range: information state -> probability, without those that hardly ever occur."""
     weight = reached.reach[p] * (reached.weight(p) > 0)
+    weight = weight * (weight > RARE * weight.max())
     names, total = reached.names(p), max(weight.sum(), 1e-100)
     return {names[k]: float(weight[k] / total) for k in np.flatnonzero(weight).tolist()}
 

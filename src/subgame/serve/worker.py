@@ -294,15 +294,14 @@ def refine(data: Path, folder: Path, task: Task) -> Report:
 def report(data: Path, folder: Path, task: Task) -> Report:
     """Solve a spot on many flops; a row is written as soon as a flop is solved."""
     from subgame.serve.spots import Spot, chosen_flops, compiled
-    from subgame.spots.endgame import memory_needed
-    from subgame.spots.report import SCHEDULE, flop_report, logged, weighted_mean
+    from subgame.spots.report import flop_report, logged, memory_by_kind, weighted_mean
 
     spot, log = Spot(**task["spot"]), folder / FLOPS
     flops = chosen_flops(task["flops"], spot.deck)
     tell(phase="Dealing the boards of the first flop")
     first = spot.on(flops[0].name)
     tree = compiled(first, task["memory_limit"])
-    needed = memory_needed(tree, SCHEDULE)
+    needed = max(size for _, size in memory_by_kind(flops, spot.on))
     _refuse(needed, task["memory_limit"])
     tell(phase="Solving the first flop", quote={"nodes": tree.num_nodes, "memory": needed})
     del tree

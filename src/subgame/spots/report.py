@@ -222,18 +222,20 @@ def quote(
     before = time.perf_counter()
     run.advance(2)
     one = built + usual_iterations(target) * (time.perf_counter() - before) / 2
-    kinds: dict[tuple[str, ...], list[str]] = {}
-    for flop in flops:
-        looks = texture(game(flop.name).board, tree.holdem.deck)
-        kinds.setdefault((looks["suits"], looks["pairs"]), []).append(flop.name)
-    sizes = {kind: _size(game(names[0]), device) for kind, names in kinds.items()}
-    total = sum(len(names) * sizes[kind] for kind, names in kinds.items())
-    return Quote(max(sizes.values()), one * total / memory_needed(tree, SCHEDULE))
+    sizes = memory_by_kind(flops, game, device)
+    total = sum(count * size for count, size in sizes)
+    return Quote(max(size for _, size in sizes), one * total / memory_needed(tree, SCHEDULE))
 
 
-def _size(game: Holdem, device: str | None) -> int:
-    """Bytes that solving a flop needs."""
-    return memory_needed(_tree(game, device), SCHEDULE)
+def memory_by_kind(
+    flops: Sequence[Flop], game: Callable[[str], Holdem], device: str | None = None
+) -> list[tuple[int, int]]:
+    """How many flops there are of each kind of suits and pairs, and the bytes that one needs."""
+    kinds: dict[tuple[str, str], list[Holdem]] = {}
+    for spot in (game(flop.name) for flop in flops):
+        looks = texture(spot.board, spot.deck)
+        kinds.setdefault((looks["suits"], looks["pairs"]), []).append(spot)
+    return [(len(some), memory_needed(_tree(some[0], device), SCHEDULE)) for some in kinds.values()]
 
 
 def usual_iterations(target: float) -> float:

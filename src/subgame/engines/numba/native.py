@@ -1,10 +1,9 @@
-"""Kernels that run without Numba: their machine code is kept in files, and loaded as it is (`elf`).
+"""Kernels that run without Numba: their machine code is kept in files and loaded by llvmlite.
 
-Importing Numba and reading its cache takes a second; reading machine code takes a few milliseconds.
-Objects that `elf` does not know, such as those of other systems than Linux, are loaded by llvmlite,
-which takes a twentieth of a second. So a `Kernel` keeps what `objects.object_code` makes of it,
-beside Numba's own cache. Where anything is wrong with a file, the kernel is compiled again; where
-it cannot be compiled in this way, Numba runs it as it runs any other function.
+Importing Numba and reading its cache takes a second; reading machine code takes a twentieth. So a
+`Kernel` keeps what `objects.object_code` makes of it, beside Numba's own cache. Where anything is
+wrong with a file, the kernel is compiled again; where it cannot be compiled in this way, Numba runs
+it as it runs any other function.
 
 The arguments of a kernel are integers, arrays and tuples of them. Its entry reads them from *slots*
 of eight bytes: an integer takes one slot; an array one for its address and one for each length.
@@ -14,11 +13,13 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import hashlib
 import os
 from array import array
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -26,19 +27,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.numba import elf, processor
 from subgame.engines.numba.first_use import LOGGER, NO_CACHE, private_folder, tell
 from subgame.errors import SubgameError
 
 if TYPE_CHECKING:
-    from hashlib import blake2b
-
     from subgame.engines.numba.objects import Layout
-else:
-    try:  # `hashlib` loads OpenSSL, too, which takes as long as all kernels of a river
-        from _blake2 import blake2b
-    except ImportError:
-        from hashlib import blake2b
 
 Argument: TypeAlias = "int | NDArray[np.generic] | Packed | Blank | tuple[Argument, ...]"
 """An argument of a kernel."""
@@ -47,7 +40,7 @@ Parts: TypeAlias = "str | Kind | tuple[Parts, ...]"
 
 HERE = Path(__file__).parent
 SOURCES = (
-    *(f"engines/numba/{name}.py" for name in ("objects", "compiling")),
+    *(f"engines/numba/{name}.py" for name in ("native", "objects", "compiling")),
     *(f"engines/numba/{name}.py" for name in ("simd", "subnormals")),
     *(f"engines/numba/range_{name}.py" for name in ("kernels", "rows", "scratch")),
     *(f"engines/numba/range_{name}.py" for name in ("terminals", "tiles")),
@@ -287,12 +280,8 @@ def _filled(item: Argument, items: Iterator[Any]) -> Argument:
     return brought
 
 
-def _checksum(code: bytes) -> bytes:
-    return blake2b(code, digest_size=CHECKSUM).digest()
-
-
 def _hash(text: str) -> str:
-    return blake2b(text.encode(), digest_size=8).hexdigest()
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 SETTINGS = (
@@ -311,8 +300,15 @@ def _settings() -> dict[str, str]:
 @lru_cache(maxsize=1)
 def _machine() -> str:
     """What machine code depends on besides our sources: versions, processor, settings."""
-    versions = processor.version("numba"), processor.version("llvmlite")
-    return f"{versions} {processor.described()} {sorted(_settings().items())}"
+    import llvmlite
+    from llvmlite import binding
+
+    spec = find_spec("numba")
+    version = Path(str(spec and spec.origin)).with_name("_version.py").read_text()
+    features = sorted(binding.get_host_cpu_features().items())
+    return f"{version} {llvmlite.__version__} {binding.get_process_triple()} " + (
+        f"{binding.get_host_cpu_name()} {features} {sorted(_settings().items())}"
+    )
 
 
 @lru_cache(maxsize=1)
@@ -347,8 +343,12 @@ def _target() -> str | None:
         return None
     if not current or _settings():
         return None
-    for name, (architecture, features) in TARGETS.items():
-        if processor.runs(architecture, features) and (SHIPPED / name).is_dir():
+    from llvmlite import binding
+
+    triple, features = binding.get_process_triple(), binding.get_host_cpu_features()
+    for name, (architecture, needed) in TARGETS.items():
+        here = triple.startswith(architecture) and "linux" in triple
+        if here and all(features.get(feature) for feature in needed) and (SHIPPED / name).is_dir():
             return name
     return None
 
@@ -388,7 +388,7 @@ def _read(name: str) -> bytes | None:
         with contextlib.suppress(OSError):
             content = (folder / name).read_bytes()
             code = content[CHECKSUM:]
-            if _checksum(code) == content[:CHECKSUM]:
+            if hashlib.sha256(code).digest() == content[:CHECKSUM]:
                 return code
     return None
 
@@ -412,7 +412,7 @@ def _written(folder: Path, name: str, code: bytes) -> bool:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with replacing(folder / name) as new:
-            new.write_bytes(_checksum(code) + code)
+            new.write_bytes(hashlib.sha256(code).digest() + code)
     except (OSError, SubgameError):
         return False
     return True
@@ -420,13 +420,6 @@ def _written(folder: Path, name: str, code: bytes) -> bool:
 
 def _load(code: bytes, name: str) -> Callable[[int], int]:
     """The function of some object code as a callable of the address of its slots."""
-    memory, function = elf.load(code, name) or _linked(code, name)
-    _loaded.append(memory)
-    return ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(function)
-
-
-def _linked(code: bytes, name: str) -> tuple[object, int]:
-    """The same by LLVM: what keeps the code in memory, and the address of the function."""
     from llvmlite import binding
 
     binding.initialize_native_target()
@@ -435,7 +428,8 @@ def _linked(code: bytes, name: str) -> tuple[object, int]:
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
     engine.add_object_file(binding.ObjectFileRef.from_data(code))
     engine.finalize_object()
+    _loaded.append(engine)
     function = engine.get_function_address(name)
     if not function:
         raise ValueError(name)
-    return engine, function
+    return ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(function)

@@ -46,9 +46,10 @@ from subgame.tree.ranges.tree import RangeTree
 Ints = NDArray[np.int64]
 _STILL: Floats = dithered(np.ones((2, 3)), 1)
 """Rates without any discount."""
-SHARE = 50_000
-"""Actions times hands, over all boards, that a thread must have to do. The best number was not
-measured on a quiet machine."""
+SHARE, ALONE = 50_000, 500_000
+"""Actions times hands, over all boards, that a thread must have to do, and the same on a single
+board, whose threads wait for one another several times in an iteration: two of them lose with
+96,000 each and gain with 598,000 (docs/results/two-threads.json)."""
 SMALL = 1 << 24
 """Bytes that are always there; to ask the system takes a tenth of a small river's solve."""
 LOCKED = 1e30
@@ -101,7 +102,8 @@ class NumbaRangeEngine(EngineBase):
         self.size = tree.stored(0) + tree.stored(1)
         self._spare: dict[int, Numbers] = {}  # memory for each player's next probabilities
         self._asked = threads
-        threads = threads or min(cores(), max(1, self.size // SHARE))
+        share = ALONE if len(tree.boards.street) == 1 else SHARE
+        threads = threads or min(cores(), max(1, self.size // share))
         self._workers = Workers(tree, threads)
         self._seen: tuple[Workers, dict[Precision, _Views]] = self._workers, {}
 

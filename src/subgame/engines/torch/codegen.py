@@ -13,10 +13,13 @@ share their kernels.
 
 from __future__ import annotations
 
+import hashlib
+import linecache
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -359,3 +362,13 @@ def parts(bet: Betting) -> list[Part]:
         Part(shape, np.array(table, np.int32), np.array(chips, np.float64))
         for shape, (table, chips) in shapes.items()
     ]
+
+
+def build(source: str, name: str, triton: Any) -> Any:
+    """A kernel from its text; Triton reads the text again by way of `linecache`."""
+    text = source.lstrip("\n")
+    file = f"<subgame {name} {hashlib.sha256(source.encode()).hexdigest()[:16]}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    scope: dict[str, Any] = {"tl": triton.language, "triton": triton, "__name__": "subgame.written"}
+    exec(compile(text, file, "exec"), scope)
+    return triton.jit(scope[name])

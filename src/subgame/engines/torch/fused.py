@@ -6,32 +6,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from subgame.engines.contract import Array, Mode
-from subgame.engines.torch import codegen, compiling
+from subgame.engines.torch import codegen
 from subgame.engines.torch import triton_kernels as kernels
 from subgame.engines.torch.layout import pow2
 from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import LINE, Block, Scaled, kind_of
 from subgame.engines.torch.torch_ops import Paid, Place, Task, Tensor, cancelled
+from subgame.memory import cores
 
 if TYPE_CHECKING:
     import torch
 
 BLOCK, WARPS = LINE, 4
-"""Hands per program of a street's walk, and its warps."""
-LONG, LONG_WARPS = 40, LINE // 32
-"""Rows above which a kernel has more warps: a thread then has one hand, so that it compiles faster
-(see `compiling`) and runs a little slower. The limit was chosen without a measurement."""
+"""Hands per program of a street's walk, and its warps. With eight warps, and without Triton's pass
+`coalesce`, long betting compiles faster and runs slower (docs/results/gpu-first-compile.json)."""
+COMPILERS = 8
+"""Threads that compile kernels at the same time, at most. Processes took longer."""
 STEP, SHOW_WARPS = 8, 4
 """Lanes per program of the showdowns one after another, and its warps."""
 LINES = 1024
 """Numbers that a program adds up by bucket at once, for `STEP` actions one after another."""
 _WRITTEN: dict[str, Any] = {}
 """Kernels by their text: engines share what is compiled."""
-compiling.let_skip()
 
 
 def _data(block: Block) -> tuple[Tensor, Tensor]:
@@ -45,36 +46,42 @@ class FusedOps:
     def __init__(self, device: torch.device) -> None:
         self.torch, self.device = load_torch(), device
         self.tl = kernels.tl
-        self._built: dict[Any, list[tuple[Any, Tensor, Tensor, int]]] = {}
+        self._built: dict[Any, list[tuple[Any, Tensor, Tensor]]] = {}
         self._lists: dict[int, Tensor] = {}
         self._alive: list[Any] = []  # what an id in the keys above stands for
-        self._rehearsed: dict[Any, compiling.Job] | None = None  # there while nothing is run
+        self._rehearsed: set[Any] = set()
+        self._pool: ThreadPoolExecutor | None = None  # there while kernels are only compiled
 
     @contextmanager
     def rehearsal(self) -> Iterator[None]:
-        """Kernels are not run meanwhile, but compiled in the end, several at a time."""
-        jobs = self._rehearsed = {}
-        try:
-            yield
-        finally:
-            self._rehearsed = None
-        compiling.compile_all(list(jobs.values()))
+        """Kernels are not run meanwhile but compiled, several at a time.
+
+        An error comes again when they are run, with all there is to say.
+        """
+        with ThreadPoolExecutor(min(COMPILERS, cores())) as pool:
+            self._pool = pool
+            try:
+                yield
+            finally:
+                self._pool = None
+        self._rehearsed.clear()
 
     @property
     def rehearsing(self) -> bool:
         """Whether kernels are only compiled, so that nobody should learn from what they found."""
-        return self._rehearsed is not None
+        return self._pool is not None
 
     def _launch(self, kernel: Any, grid: tuple[int, ...], *args: Any, **options: Any) -> None:
         """Run a kernel, or have it compiled."""
-        if self._rehearsed is None:
-            with compiling.one_number_per_thread(options):  # it may be compiled only now
-                kernel[grid](*args, **options)
+        if self._pool is None:
+            kernel[grid](*args, **options)
             return
         kinds = [getattr(arg, "dtype", arg) for arg in args]
         tensors = [kind for kind, arg in zip(kinds, args, strict=True) if kind is not arg]
         key = (id(kernel), *tensors, *map(str, options.values()))
-        self._rehearsed.setdefault(key, compiling.Job(kernel, kinds, grid, options))
+        if key not in self._rehearsed:
+            self._rehearsed.add(key)
+            self._pool.submit(kernel.warmup, *kinds, grid=grid, **options)
 
     def _dtype(self, dtype: torch.dtype) -> Any:
         return self.tl.float64 if dtype == self.torch.float64 else self.tl.float32
@@ -84,8 +91,8 @@ class FusedOps:
 
     def _kernels(
         self, key: tuple[Any, ...], place: Place, p: int, foreseen: bool, storage: str
-    ) -> list[tuple[Any, Tensor, Tensor, int]]:
-        """The kernels of a street for one player, by shape of betting: with tables and warps."""
+    ) -> list[tuple[Any, Tensor, Tensor]]:
+        """The kernels of a street for one player, one per shape of betting, with their tables."""
         full = (id(place.level), p, foreseen, storage, *key)
         if full not in self._built:
             made = []
@@ -94,10 +101,9 @@ class FusedOps:
                 text = script.descend(key[1]) if key[0] == "descend" else script.settle(*key[1:])
                 kernel = _WRITTEN.get(text)
                 if kernel is None:
-                    kernel = compiling.build(text, key[0], kernels.triton)
+                    kernel = codegen.build(text, key[0], kernels.triton)
                     _WRITTEN[text] = kernel
-                warps = LONG_WARPS if part.shape.rows > LONG else WARPS
-                made.append((kernel, self._put(part.table), self._put(part.chips), warps))
+                made.append((kernel, self._put(part.table), self._put(part.chips)))
             self._built[full] = made
             self._alive.append(place.level)
         return self._built[full]
@@ -117,8 +123,7 @@ class FusedOps:
         foreseen = numbers.instant is not None
         weights, scales = _data(numbers.weights)
         instant, instant_scales = _data(numbers.instant) if foreseen else (weights, scales)
-        made = self._kernels(("descend", lanes), place, p, foreseen, kind)
-        for kernel, table, chips, warps in made:
+        for kernel, table, chips in self._kernels(("descend", lanes), place, p, foreseen, kind):
             self._launch(
                 kernel,
                 (-(-size // BLOCK), len(table)),
@@ -127,7 +132,7 @@ class FusedOps:
                 *(weights.stride(0), scales.stride(0), above.stride(0), size, size),
                 BLOCK=BLOCK,
                 DT=self._dtype(dtype),
-                num_warps=warps,
+                num_warps=WARPS,
             )
         return out[: len(bet.lanes) if lanes else 0], leaves
 
@@ -170,7 +175,7 @@ class FusedOps:
         below = none if below is None else below
         above = none if above is None else above
         key = ("settle", mode, average)
-        for kernel, table, chips, warps in self._kernels(key, place, p, foreseen, kind):
+        for kernel, table, chips in self._kernels(key, place, p, foreseen, kind):
             self._launch(
                 kernel,
                 (-(-size // BLOCK), len(table)),
@@ -184,7 +189,7 @@ class FusedOps:
                 CANCELLED=cancelled(into.dtype),
                 BLOCK=BLOCK,
                 DT=self._dtype(into.dtype),
-                num_warps=warps,
+                num_warps=WARPS,
             )
 
     def _on_device(self, array: object) -> Tensor:

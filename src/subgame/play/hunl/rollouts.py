@@ -116,7 +116,11 @@ class StreetRollouts:
         return BucketValues(values, boards, frozenset(unknown))
 
     def _rolled(self, left: Sequence[int], until: float | None) -> tuple[list[Singles], int]:
-        """[k, b, c] values of some leaves, and the number of boards."""
+        """[k, b, c] values of some leaves, and the number of boards.
+
+        The first board takes longest: what follows a leaf in the blueprint is then computed. If its
+        time is over on the way, there are no values, which counts as one board: too few to be used.
+        """
         at, o, deck = self.at, self.at.opponent, self.at.reached.game.deck
         count, boards, longest = np.zeros((1, 1), np.float32), 0, 0.0
         total = [np.zeros((1, 1, 1), np.float32) for _ in left]
@@ -133,6 +137,8 @@ class StreetRollouts:
             )  # [bucket, kind] hands
             seen = _Seen(board, (kinds[0][0], kinds[1][0]), ranks)
             for n, l in enumerate(left):
+                if until is not None and not boards and self.now() > until:
+                    return [np.zeros((1, 1, 1), np.float32) for _ in left], 1
                 total[n] = total[n] + mine @ (self._paid(l, seen) @ yours.T)
             count = count + np.outer(mine.sum(1), yours.sum(1))
             boards += 1

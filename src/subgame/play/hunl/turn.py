@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
 from subgame.games.holdem.bets import BetSizes
@@ -30,6 +31,7 @@ from subgame.refine.reached import Followed, Move
 from subgame.tree.public_tree import both
 from subgame.tree.strategy import Strategy
 
+Floats = NDArray[np.float64]
 MENUS = (
     "turn: 0.75x / cap 2; river: 0.75x / cap 2; add-all-in 2.5",
     "turn: 0.5x 1x / raise 1x / cap 2; river: 0.33x 1x / raise 1x / cap 2; add-all-in 2.5",
@@ -43,6 +45,9 @@ RIVER_MENUS = (*MENUS, "river: 0.33x 0.5x 0.75x 1x 1.5x 2x a / raise 0.5x 1x a /
 """The same where the river is the first street that is solved."""
 ENOUGH = 64
 """Iterations that must fit into the time for more sizes than the fewest."""
+LEAST_REACH = 1e-5
+"""The least reach of a hand beside the likeliest one. Who plays otherwise than a range says holds
+hands that it does not have; without any reach their average strategy would be uniform."""
 ROOTS = 4
 """Turn subgames that are kept."""
 ROOT = Unsafe()
@@ -155,6 +160,7 @@ class TurnSolver:
         if not clock.allows(self.least):
             self.least *= FORGET  # it may have been a bad moment
             raise StarvedError(0)
+        here = with_every_hand(here)
         tree = here.subgame.tree
         compiled = clock.spent
         blank = Followed(tree, both(lambda p: np.zeros(tree.stored(p), np.float32)))
@@ -175,6 +181,17 @@ class TurnSolver:
             self.least = (prepared + MINIMUM * iteration) * min(few / size, 1)
         inside = search.at is not None and here.within(search.at)
         return replace(live, search=search, inside=inside)
+
+
+def with_every_hand(here: ReachedRanges) -> ReachedRanges:
+    """The same with a little of every hand that a player may hold (`LEAST_REACH`)."""
+
+    def reach(p: int) -> Floats:
+        held = (here.game.weights()[p] > 0) & here.game.deck.compatible(here.board)
+        known: Floats = here.reach[p]
+        return np.where(held, np.maximum(known, LEAST_REACH * known.max()), known)
+
+    return here.with_reach(both(reach))
 
 
 def in_other_seat(live: Live) -> Live:

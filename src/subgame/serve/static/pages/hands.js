@@ -91,7 +91,7 @@ export function Hands() {
       />
       <${Problem} error=${error.value?.fields?.text ? null : error.value} />
       <p>
-        <label class="choices" for="solves"
+        <label class="choices one-line" for="solves"
           ><input
             id="solves"
             type="checkbox"

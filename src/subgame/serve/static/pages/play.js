@@ -115,10 +115,12 @@ export function Play() {
     </form>
     ${
       tables.length
-        ? html`<h2>Your tables</h2>
+        ? html`<section class="tables">
+            <h2>Your tables</h2>
             <ul class="job-list">
               ${tables.map((row) => html`<li key=${row.id}><a class="job-name" href="/play/${row.id}">${row.title}</a><span class="soft">against ${row.opponent.startsWith("job:") ? jobs.value[row.opponent.slice(4)]?.name || "a solution" : row.opponent}</span><span class="num">${row.hands} hands</span></li>`)}
-            </ul>`
+            </ul>
+          </section>`
         : null
     }
   </section>`;
@@ -526,7 +528,7 @@ const BY = {
 // What one's own decisions cost, street by street, beside every action's EV and the solution's mix.
 export const Grades = ({ rows, job, label }) =>
   html`<div class="scroll" tabindex="0" role="region" aria-label=${label}>
-    <table class="plain">
+    <table class="plain grades">
       <thead>
         <tr>
           <th>street</th>
@@ -540,7 +542,7 @@ export const Grades = ({ rows, job, label }) =>
           (row, k) =>
             html`<tr key=${k}>
               <td>
-                ${BY[row.by] ? html`${row.street} <span class="soft">${BY[row.by]}</span>` : html`<a href="/solve/${job}?line=${encodeURIComponent(row.at)}">${row.street}</a>`}
+                ${BY[row.by] ? html`${row.street}${" "}<small class="soft">${BY[row.by]}</small>` : html`<a href="/solve/${job}?line=${encodeURIComponent(row.at)}">${row.street}</a>`}
               </td>
               <td><b>${row.action}</b></td>
               <td class="num ${row.lost === null ? "" : row.right ? "good" : "bad"}">
