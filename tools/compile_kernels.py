@@ -7,7 +7,11 @@ from dataclasses import replace
 import subgame as sg
 from subgame.blueprints.recipe import METHODS, BlueprintRecipe
 from subgame.blueprints.training import Trainer
+from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.games.holdem.cards import Deck
+from subgame.solve.cfr import Cfr
+from subgame.solve.schedule import parse
+from subgame.tree.ranges.tree import range_tree
 
 
 def ranges() -> None:
@@ -17,6 +21,9 @@ def ranges() -> None:
     for schedule, storage in (("dcfr", "float32"), ("cfr-br", "float32"), ("dcfr", "int16")):
         sg.solve(tree, schedule, iterations=2, storage=storage)
     sg.refine(tree, sg.Strategy.uniform(tree), at="root", technique="resolve", iterations=2)
+    plain = NumbaRangeEngine(range_tree(tree), 1, "int16")
+    plain.fused = False
+    Cfr(plain).advance(parse("dcfr").discounts(1, 2), 1)
 
 
 def sequences() -> None:

@@ -359,7 +359,8 @@ def beside(forms: list[Form]) -> PublicTree:
         for r, side in enumerate(sides):
             slots, size = len(side.slots), int(side.start[-1])
             reach[r, :slots] = side.reach
-            move = np.concatenate([r * widest + np.arange(slots), at + np.arange(size - slots)])
+            move = np.r_[r * widest + np.arange(slots), at + np.arange(size - slots)]
+            move = move.astype(np.int32)  # as trees have it, so that no kernel is compiled anew
             at += size - slots
             moved.append(move)
             parents.append(move[side.parent])
@@ -369,13 +370,13 @@ def beside(forms: list[Form]) -> PublicTree:
                 reach=reach.ravel(),
                 names=[f"{r}.{name}" for r, side in enumerate(sides) for name in side.names],
                 actions=[actions for side in sides for actions in side.actions],
-                parent=np.concatenate(parents).astype(np.int32),
+                parent=np.concatenate(parents),
                 node=np.concatenate([side.node for side in sides]),
                 origin=np.concatenate([side.origin for side in sides]),
             )
         )
         maps.append(moved)
-    nodes = np.cumsum([0, *(len(form.node_names) for form in forms)])
+    nodes = np.cumsum([0, *(len(form.node_names) for form in forms)], dtype=np.int32)
     parts = [
         Entries(e.node + nodes[r], maps[0][r][e.row], maps[1][r][e.col], e.value)
         for r, e in enumerate(form.entries for form in forms)
