@@ -392,10 +392,10 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
     """
     from matplotlib.figure import Figure
 
-    tasks, columns = [task["name"] for task in result["tasks"]], 4
+    tasks, columns = [task["name"] for task in result["tasks"]], 3
     clock, called = _clock(result)
     lines = math.ceil(len(tasks) / columns)
-    figure = Figure(figsize=(14, 4.5 + 2.2 * lines), layout="constrained")
+    figure = Figure(figsize=(9, 5.5 + 2 * lines), layout="constrained")
     grid = figure.add_gridspec(lines + 2, columns)
     top = figure.add_subplot(grid[:2, :])
     style: dict[str, dict[str, Any]] = {
@@ -410,7 +410,7 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
         name = line["technique"]
         top.scatter([], [], label=f"{name}: mean rank {line['mean_rank']:.1f}", **style[name])
     top.set(title="All tasks", xlabel=f"{called} a task", ylabel="left (geometric mean)")
-    top.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    top.legend(fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2)
     for k, task in enumerate(tasks):
         ax = figure.add_subplot(grid[2 + k // columns, k % columns])
         points = {
