@@ -175,3 +175,11 @@ def test_a_hand_that_was_graded_is_not_solved_again(monkeypatch: pytest.MonkeyPa
             held = [(first[0], "AsAh"), (first[1], "KdKc")]
             assert grading.graded_moves(game, [*held, *rest], seat) == []
     assert solved == [0, 1]
+
+
+def test_work_in_the_background_goes_on_after_an_error(caplog: pytest.LogCaptureFixture) -> None:
+    background, done = grading.Background(), threading.Event()
+    background.do(partial(setattr, object(), "name", 0), cost=0)
+    background.do(done.set, cost=1)
+    assert done.wait(300)
+    assert "has failed" in caplog.text

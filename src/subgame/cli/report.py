@@ -33,7 +33,7 @@ PROCESS = 2**28
 """Bytes of a process beside the flop that it solves."""
 SUFFIXES = (".csv", ".json", ".parquet", ".html")
 BETS = "flop: 0.33x 0.75x / raise 3r / cap 2; turn, river: 0.75x / raise 3r / cap 2"
-"""With usual ranges 184 flops are solved overnight on two cores (docs/results/report-cpu.json)."""
+"""With usual ranges two cores take an hour or two for 184 flops (docs/results/report-cpu.json)."""
 
 
 @dataclass(frozen=True)
@@ -124,8 +124,8 @@ def report_command(*, file: FileArgument = None, spot: FlopSpot, reporting: Repo
     Without a FILE, every flop is solved with the same pot, stack, ranges and bets. The subsets of
     25, 49, 95 and 184 flops have weights, so that their means are close to those over all 1,755
     flops. An estimate of time and memory is printed first: with the default sizes and usual ranges,
-    184 flops take two cores a night. With --log, a run that was stopped continues when the same
-    command is given again.
+    two cores take an hour or two for 184 flops. With --log, a run that was stopped continues when
+    the same command is given again.
 
     With a FILE, the report has one row for each card that can come after --line.
 

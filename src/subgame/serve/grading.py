@@ -5,6 +5,7 @@ Hands at a table are graded in the background, while the next one is played.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 KEPT = 2000
 """Graded hands that are remembered."""
+LOGGER = logging.getLogger("subgame")
 _solving = threading.Lock()
 _known: OrderedDict[Any, list[Grade]] = OrderedDict()
 
@@ -82,4 +84,8 @@ class Background:
 
     def _run(self) -> None:
         while True:
-            self._waiting.get()[-1]()
+            work = self._waiting.get()[-1]
+            try:
+                work()
+            except Exception:  # the next ones are still to be done
+                LOGGER.exception("Work in the background has failed.")

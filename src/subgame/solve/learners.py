@@ -1,11 +1,11 @@
 """Rules of learning that are no `Schedule`, because they differ from infoset to infoset.
 
-Such a rule is a `Learner` for each player, in NumPy; `learn` lets them play each other.
+Such a rule is a `Learner` for each player, in NumPy; `learn` lets two of them play each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from subgame.engines.contract import Response
 from subgame.engines.factory import engine
 from subgame.solve.limits import check_count
-from subgame.tree.sequence.tree import SequenceTree
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.tree import SequenceTree, sequence_tree
+from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
 
@@ -31,13 +33,24 @@ class Learner(Protocol):
     def observe(self, t: int, response: Response, plan: Floats) -> None:
         """Learn in iteration `t` from values, with the realisation plan [q] of `played`."""
 
+    def result(self) -> Floats:
+        """[q] the strategy that was learned."""
 
-def learn(tree: SequenceTree, learners: Sequence[Learner], iterations: int) -> None:
-    """Let two learners play so many iterations, with alternating updates."""
+
+def learn(
+    tree: PublicTree, learner: Callable[[SequenceTree, int], Learner], iterations: int
+) -> Strategy:
+    """What two learners have after so many iterations with alternating updates.
+
+    `learner` makes the one of a player.
+    """
     check_count("iterations", iterations)
-    run = engine(tree)
+    whole = sequence_tree(tree)
+    run, players = engine(whole), [learner(whole, p) for p in (0, 1)]
     for t in range(iterations):
-        for p, learner in enumerate(learners):
-            theirs = run.plan(1 - p, learners[1 - p].played())
-            response = run.values(p, learner.valued(), theirs)
-            learner.observe(t, response, run.plan(p, learner.played()))
+        for p, player in enumerate(players):
+            theirs = run.plan(1 - p, players[1 - p].played())
+            response = run.values(p, player.valued(), theirs)
+            player.observe(t, response, run.plan(p, player.played()))
+    one, two = (player.result() for player in players)
+    return Strategy(tree, (one, two))

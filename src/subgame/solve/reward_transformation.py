@@ -20,11 +20,10 @@ from itertools import pairwise
 import numpy as np
 
 from subgame.engines.contract import Response
-from subgame.engines.factory import engine
 from subgame.errors import ArgumentError
 from subgame.solve.learners import Floats, learn
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.sequence.tree import SequenceTree, sequence_tree
+from subgame.tree.sequence.tree import SequenceTree
 from subgame.tree.strategy import Strategy
 
 
@@ -65,8 +64,8 @@ class _Player:
             for (where, _), (lo, hi) in zip(player.blocks(), infosets, strict=True)
         ]
         self.regret = np.zeros(player.num_sequences)
+        self.reference: Floats | None = None  # [q] its realisation plan; the first one is uniform
         self._match()
-        self.reference = engine(tree).plan(p, self.perturbed)
 
     def _match(self) -> None:
         """The strategies of the coming iteration."""
@@ -81,10 +80,14 @@ class _Player:
         """[q] the perturbed strategy."""
         return self.perturbed
 
+    result = played
+
     def observe(self, t: int, response: Response, plan: Floats) -> None:
         """Learn from the values in the game and from what the reference costs."""
         assert response.sequences is not None
         assert response.infosets is not None
+        if self.reference is None:
+            self.reference = plan
         if (t + 1) % self.how.every == 0:
             self.reference, self.gamma = plan, self.gamma / 2
         paid, below = -self.how.mu * (plan - self.reference), np.zeros(len(self.parent))
@@ -107,8 +110,5 @@ def solve_transformed(
     >>> sg.exploitability(tree, solve_transformed(tree, 1000)) < 1e-2
     True
     """
-    whole, how = sequence_tree(tree), how or RewardTransformation()
-    players = [_Player(whole, p, how) for p in (0, 1)]
-    learn(whole, players, iterations)
-    one, two = (player.played() for player in players)
-    return Strategy(tree, (one, two))
+    chosen = how or RewardTransformation()
+    return learn(tree, lambda whole, p: _Player(whole, p, chosen), iterations)

@@ -21,7 +21,7 @@ import numpy as np
 from subgame.engines.contract import Response
 from subgame.solve.learners import Floats, learn
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.sequence.tree import SequenceTree, sequence_tree
+from subgame.tree.sequence.tree import SequenceTree
 from subgame.tree.strategy import Strategy
 
 
@@ -104,7 +104,7 @@ class _Player:
 
     played = valued
 
-    def average(self) -> Floats:
+    def result(self) -> Floats:
         """[q] the average strategy."""
         return self._of("average")
 
@@ -132,8 +132,5 @@ def solve_volatility(tree: PublicTree, iterations: int, how: Volatility | None =
     >>> sg.exploitability(tree, solve_volatility(tree, 1000)) < 1e-3
     True
     """
-    whole, how = sequence_tree(tree), how or Volatility()
-    players = [_Player(whole, p, how) for p in (0, 1)]
-    learn(whole, players, iterations)
-    one, two = (player.average() for player in players)
-    return Strategy(tree, (one, two))
+    chosen = how or Volatility()
+    return learn(tree, lambda whole, p: _Player(whole, p, chosen), iterations)

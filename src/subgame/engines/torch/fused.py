@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import torch
 
 BLOCK, WARPS = LINE, 4
-"""Hands per program of a street's walk, and its warps. With eight warps, and without Triton's pass
-`coalesce`, long betting compiles faster and runs slower (docs/results/gpu-first-compile.json)."""
+"""Hands per program of a street's walk, and its warps. Eight warps for long betting, without
+Triton's pass `coalesce`, ran no faster (docs/results/gpu-first-compile.json)."""
 COMPILERS = 8
 """Threads that compile kernels at the same time, at most. Processes took longer."""
 STEP, SHOW_WARPS = 8, 4
