@@ -293,7 +293,8 @@ def device_name(device: str) -> str:
         return device
     import torch
 
-    return torch.cuda.get_device_name(device)
+    name: str = torch.cuda.get_device_name(device)
+    return name
 
 
 def added(
