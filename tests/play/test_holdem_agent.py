@@ -258,6 +258,62 @@ def test_an_off_tree_bet_before_the_flop_is_solved(
     assert match(game, [agent, Always("raise")], hands=4, seed=2).hands == 4
 
 
+def test_a_decision_that_is_looked_up_leaves_the_same_ranges(
+    game: Holdem, stored: StoredBlueprint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the next hand, and for a copy that was not asked, both ranges are those of the solution.
+
+    The own range is what the answers make of it, whoever asked for them first.
+    """
+    monkeypatch.setattr(preflop_values, "BOARDS", 5)
+    both = "preflop: 1x / raise 1x / cap 2"
+    agent = HoldemAgent(
+        game, stored, bets="turn: 1x", limited=both, iterations=20, seconds=None, shallow=0
+    )
+    line = [(1, "r220"), (0, "c"), (-1, "Jh9sTs")]
+    rows = after(agent, 0, line[:1]).rows()
+    for move in line[1:]:
+        agent.observe(Event(*move))
+    ranges = state(agent).reached.reach
+    free = game.deck.compatible(state(agent).reached.board)
+    called = rows.probabilities[:, rows.actions.index("c")] * free
+    assert called.min() < 0.9 * called.max()
+    assert ranges[0] == pytest.approx(called, abs=1e-6)
+    again = copy.copy(agent)
+    assert after(again, 0, line[:1]).rows() is rows
+    for move in line[1:]:
+        again.observe(Event(*move))
+    unasked = after(copy.copy(agent), 0, line)
+    for player in (again, unasked):
+        np.testing.assert_array_equal(state(player).reached.reach, ranges)
+
+
+def test_a_turn_is_solved_for_each_seat_if_they_follow_other_ranges(
+    game: Holdem, stored: StoredBlueprint
+) -> None:
+    """At a depth limit the opponent chooses, so each player's flop is another one."""
+    agent = HoldemAgent(
+        game,
+        stored,
+        bets="turn: 1x / cap 1; river: 1x / cap 1",
+        limited="flop: 1x / cap 1",
+        iterations=20,
+        seconds=None,
+        shallow=0,
+    )
+    line = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "c"), (1, "c"), (-1, "Qs"), (0, "c")]
+    for seat in (0, 1):
+        agent.begin(seat, 0)
+        for player, action in line[: 6 + seat]:
+            if player == seat:
+                agent.rows()
+            agent.observe(Event(player, action))
+        ranges = state(agent).reached.reach
+        agent.live()
+        root = next(live for key, (live, _) in agent.turn.roots.items() if key[0] == seat)
+        np.testing.assert_allclose(root.reached.reach, ranges, atol=2e-5)
+
+
 def test_a_bet_on_a_flop_that_is_not_in_its_solution(game: Holdem, stored: StoredBlueprint) -> None:
     """It is solved from the state before it, where the opponent's range is that of the solution.
 

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -101,6 +102,17 @@ class Clock:
     def left(self) -> float | None:
         """The seconds that are left; None without a limit."""
         return None if self.seconds is None else self.seconds - self.spent - self.reserve
+
+    @contextmanager
+    def keeping(self, share: float) -> Iterator[None]:
+        """Meanwhile a share of the seconds that are left is kept for what follows."""
+        before, left = self.reserve, self.left
+        if left is not None:
+            self.reserve += share * max(left, 0.0)
+        try:
+            yield
+        finally:
+            self.reserve = before
 
     def allows(self, seconds: float) -> bool:
         """Whether work of so many seconds fits into what is left."""

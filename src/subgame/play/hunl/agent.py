@@ -172,17 +172,23 @@ class HoldemAgent(SearchAgent):
         return Policy(rows.actions, thresholded(probabilities, self.threshold if solved else 0.0))
 
     def rows(self) -> Rows:
-        """What we do with every hand where play is; what was decided once stays so."""
+        """What we do with every hand where play is; what was decided once stays so.
+
+        The hand is followed all the same: later decisions need the ranges of this one.
+        """
         decided = self.decided.find(self.seat, self.line)
-        if decided is not None:
-            return decided
         with one_blas_thread():
+            if decided is not None:
+                self._state(self.request())
+                return decided
             rows, is_due, why = self._decide(self.request())
         self.took = self.clock.spent
         return self.decided.keep(self.seat, self.line, rows, why) if is_due else rows
 
     def _state(self, request: Request) -> EarlyState:
         """Where the blueprint leads, with what is solved there."""
+        if (self.seat, actions_of(self.line)) in self.decided.unsolved:
+            return self.early.follow(self.line, request, len(self.line))[0]
         least = self.decided.starved(self.seat, self.line)
         return self.early.decide(self.line, request, least)
 
@@ -203,11 +209,7 @@ class HoldemAgent(SearchAgent):
     def explained(self, infoset: str) -> Explanation:
         played = self._played(infoset)  # it may have been decided in an earlier hand
         why = self.decided.unsolved.get((self.seat, actions_of(self.line)), "")
-        request = self.request()
-        if why:
-            state = self.early.follow(self.line, request, len(self.line))[0]
-        else:
-            state = self._state(request)
+        state = self._state(self.request())
         if not why and not self.streets.contains(state):
             return super().explained(infoset)
         reached = state.reached

@@ -19,7 +19,7 @@ from subgame.games.holdem.game import Holdem, HoldemState
 from subgame.games.holdem.translation import is_unlike, likelihood, merged, translated
 from subgame.play.hunl.plans import EarlyState, Request, StreetPlanner
 from subgame.play.one_bet import call_or_fold
-from subgame.refine.live import Rows
+from subgame.refine.live import PASSED, Rows
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Move
 
@@ -156,7 +156,9 @@ class EarlyHand:
     ) -> tuple[EarlyState, tuple[Move, ...]]:
         """Where the blueprint leads, and the moves that are left after it.
 
-        At least so many moves are followed by the blueprint, on later streets as well.
+        At least so many moves are followed by the blueprint, on later streets as well. Otherwise a
+        street that play has gone through is solved too, if it was not in this hand: both ranges
+        must be those with which decisions were made there, also if those were only looked up.
         """
         streets, state, seat = self.streets, self.streets.start, request.seat
         for k, (player, action) in enumerate(line):
@@ -165,8 +167,10 @@ class EarlyHand:
             after = self.states.get(line[: k + 1])
             if after is None:
                 made = action if player == 1 - seat else None
-                if all(mover != CHANCE for mover, _ in line[k + 1 :]):  # play is still there
-                    state = streets.with_plan(state, made, request)
+                if k >= least:
+                    passed = any(mover == CHANCE for mover, _ in line[k + 1 :])
+                    with request.clock.keeping(PASSED if passed else 0.0):
+                        state = streets.with_plan(state, made, request)
                 after = self.states[line[: k + 1]] = streets.after(state, player, action, seat)
             state = after
         return state, ()

@@ -140,10 +140,12 @@ class TurnSolver:
         how: tuple[float, Laid | None],
     ) -> tuple[tuple[int, tuple[str, ...]], Live]:
         """The first subgame, and the key by which it is kept: with one of the `games`' menus."""
+        ranges = with_every_hand(reached).reach
         for seat, line in keys:
             other = self.roots.get((1 - seat, line))
-            if other is not None:  # with both ranges fixed the solution is the same for both
-                return (seat, line), in_other_seat(other[0])
+            if other is None or not all(map(np.array_equal, other[0].reached.reach, ranges)):
+                continue  # the players follow other ranges after a street with a depth limit
+            return (seat, line), in_other_seat(other[0])  # the solution is the same for both
         (share, laid), left, k = how, request.clock.left, 0
         if left is not None and self.pace is not None:
             cost = ENOUGH * self.pace + self.preparing
