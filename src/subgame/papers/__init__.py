@@ -240,7 +240,7 @@ EXPERIMENTS = (
     Reproduction("zhang2021-klss", ZHANG, "5 minutes", "subgames cut by order of knowledge"),
     Reproduction("li2026-vad-cfr", LI, "1 minute", "VAD-CFR beside older rules"),
     Reproduction("meng2025-rtcfr", MENG, "1 minute", "RTCFR+, whose last strategy converges"),
-    Reproduction("zhang2025-ireg", INCREASING, "1 minute", "IREG-PRM+, built from its abstract"),
+    Reproduction("zhang2025-ireg", INCREASING, "4 minutes", "IREG-PRM+, built from its abstract"),
     Reproduction(
         "brown2018-rps-plus",
         DEPTH,

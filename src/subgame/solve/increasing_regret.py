@@ -68,8 +68,8 @@ def norm_shift(values: Floats, norm: Floats) -> Floats:
     norms = squares[:-1] - 2 * lower * total[:-1] + count[:-1] * lower**2
     which = (norms < norm**2).sum(0)[None]
     k, sum_, square = (
-        np.take_along_axis(np.broadcast_to(each, values.shape), which, 0)[0]
-        for each in (count, total, squares)
+        np.take_along_axis(np.broadcast_to(array, values.shape), which, 0)[0]
+        for array in (count, total, squares)
     )
     root = np.sqrt(np.maximum(0.0, k * norm**2 - (k * square - sum_**2)))
     shift: Floats = top + (sum_ - root) / k
