@@ -18,11 +18,14 @@ from subgame.games.conformance import check
 from subgame.games.liars_dice import LiarsDice
 from subgame.games.liars_dice_arrays import LiarsDiceArrays
 from subgame.games.rhode_island import strength
+from subgame.refine.sequence.subgames import sequence_subgames
 from subgame.solve.evaluate import expected_value
 from subgame.tree.sequence.form import assemble, form_of
+from subgame.tree.sequence.histories import Replayed
+from subgame.tree.sequence.levels import rows_at
 from subgame.tree.sequence.size import estimated
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree
-from subgame.tree.sequence.walk import Histories, walk
+from subgame.tree.sequence.walk import Histories, Top, walk
 
 GAMES = [
     "leduc",
@@ -132,11 +135,64 @@ def test_names_are_made_when_they_are_asked_for() -> None:
     assert [*copy.players[1].names] == [*tree.players[1].names]
 
 
-def test_a_part_of_the_game_is_walked_by_its_states() -> None:
-    """A walk that stops, or that starts lower, needs states."""
+def test_a_walk_that_stops_needs_states() -> None:
     game = sg.games.load("leduc")
     part: Histories = walk(game, stop=game.frontiers()["after round 1"])
     assert 0 < len(part) < len(walk(game))
+
+
+SUBGAMES = [
+    ("leduc", "after round 1"),
+    ("leduc", "after the board card"),
+    ("leduc", 0),
+    ("goofspiel(cards=3, order=random)", "after chance"),
+    ("goofspiel(cards=3)", "depth 2"),
+    ("liars-dice(dice=1, faces=3)", "after the first bid"),
+    ("liars-dice(dice=1, faces=3)", ["depth 3"]),
+    ("no-limit-leduc(stack=4, bets=all)", "after round 1"),
+    ("rhode-island(ranks=4, suits=1, raises=1)", "after chance"),
+]
+
+
+@pytest.mark.parametrize(("name", "at"), SUBGAMES)
+def test_subgames_by_arrays_and_by_states_are_the_same(name: str, at: Any) -> None:
+    one, two = (sg.compile(game) for game in (sg.games.load(name), by_states(sg.games.load(name))))
+    pairs = list(zip(sequence_subgames(one, at), sequence_subgames(two, at), strict=True))
+    assert pairs
+    for fast, slow in pairs:
+        assert isinstance(fast.tree.walked.node_names, Replayed)  # no states below the top
+        assert not isinstance(slow.tree.walked.node_names, Replayed)
+        assert not differences(fast.tree.walked, slow.tree.walked, "histories")
+        for part in ("name", "top", "sequence", "chance"):
+            assert not differences(getattr(fast, part), getattr(slow, part), part)
+        for part in ("players", "terminals", "node_names", "node_parent", "node_chance", "located"):
+            assert not differences(getattr(fast.tree, part), getattr(slow.tree, part), part)
+        assert fast.tree.digest == slow.tree.digest
+
+
+@pytest.mark.parametrize("name", ["leduc", "liars-dice(dice=1, faces=3)", "goofspiel(cards=3)"])
+def test_tops_of_several_public_states_count_as_one(name: str) -> None:
+    game = sg.games.load(name)
+    whole, arrays = walk(game), game.arrays()
+    assert arrays is not None
+    lengths = np.array([len(whole.path(h)) for h in range(len(whole))])
+    here = [h for h in np.flatnonzero(lengths == 3).tolist() if whole.player[h] >= 0]
+    assert len(np.unique(whole.node[here])) > 1
+    tops = [Top(whole.state(h), 0.5, path=whole.path(h)) for h in here]
+    fast, slow = walk(game, tops=tops, arrays=arrays), walk(game, tops=tops)
+    assert isinstance(fast.node_names, Replayed)
+    assert not differences(fast, slow, "histories")
+    assert rows_at(arrays, [*tops, Top(whole.state(0))]) is None  # not at one level
+
+
+def test_arrays_that_lack_a_move_to_a_top_are_not_used() -> None:
+    """As in nested solving, where the smaller game does not offer every action of a path."""
+    game = sg.games.load("leduc")
+    arrays, state = game.arrays(), walk(game).state(2)
+    assert arrays is not None
+    tops = [Top(state, path=["nothing"])]
+    assert rows_at(arrays, tops) is None
+    assert not differences(walk(game, tops=tops, arrays=arrays), walk(game, tops=tops), "histories")
 
 
 def test_large_games_are_refused_before_they_are_visited() -> None:

@@ -5,8 +5,8 @@
     coin-toss burch2014-fig3 burch2014-fig4 burch2014-cfr-d burch2014-fig5 brown2017-table2
     brown2017-table1 brown2017-table3 brown2017-table4 brown2017-table5 brown2017-fig7
     no-limit-leduc-sizes kubicek2026-refined zhang2021-klss li2026-vad-cfr meng2025-rtcfr
-    brown2018-rps-plus brown2018-fig2 brown2018-fig2-one-bet brown2018-preflop brown2018-table1
-    brown2018-lbr libratus-endgames moravcik2016-fig5 flop-agent
+    zhang2025-ireg brown2018-rps-plus brown2018-fig2 brown2018-fig2-one-bet brown2018-preflop
+    brown2018-table1 brown2018-lbr libratus-endgames moravcik2016-fig5 flop-agent
 
 A quick run takes seconds; a full one is what `docs/results` holds.
 """
@@ -33,11 +33,14 @@ LI = "Li, Schultz, Hennes & Lanctot 2026"
 MENG = "Meng et al. 2025"
 KUBICEK = "Kubíček, Lisý & Sandholm 2026"
 ZHANG = "Zhang & Sandholm 2021"
+INCREASING = "Zhang, Anagnostides & Sandholm 2025"
 MORAVCIK = "Moravčík et al. 2016"
 TITLES = {
     LI: "Discovering Multiagent Learning Algorithms with Large Language Models",
     MENG: "Efficient Last-Iterate Convergence in Solving Extensive-Form Games",
     ZHANG: "Subgame Solving without Common Knowledge",
+    INCREASING: "Scale-Invariant Regret Matching and Online Learning with Optimal Convergence: "
+    "Bridging Theory and Practice in Zero-Sum Games",
     BROWN: "Safe and Nested Subgame Solving for Imperfect-Information Games",
     DEPTH: "Depth-Limited Solving for Imperfect-Information Games",
     BURCH: "Solving Imperfect Information Games Using Decomposition",
@@ -237,6 +240,7 @@ EXPERIMENTS = (
     Reproduction("zhang2021-klss", ZHANG, "5 minutes", "subgames cut by order of knowledge"),
     Reproduction("li2026-vad-cfr", LI, "1 minute", "VAD-CFR beside older rules"),
     Reproduction("meng2025-rtcfr", MENG, "1 minute", "RTCFR+, whose last strategy converges"),
+    Reproduction("zhang2025-ireg", INCREASING, "4 minutes", "IREG-PRM+, built from its abstract"),
     Reproduction(
         "brown2018-rps-plus",
         DEPTH,

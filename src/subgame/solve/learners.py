@@ -38,19 +38,25 @@ class Learner(Protocol):
 
 
 def learn(
-    tree: PublicTree, learner: Callable[[SequenceTree, int], Learner], iterations: int
+    tree: PublicTree,
+    learner: Callable[[SequenceTree, int], Learner],
+    iterations: int,
+    alternating: bool = True,
 ) -> Strategy:
-    """What two learners have after so many iterations with alternating updates.
+    """What two learners have after so many iterations.
 
-    `learner` makes the one of a player.
+    `learner` makes the one of a player. With alternating updates, player 1 meets what player 0
+    has learned within the iteration.
     """
     check_count("iterations", iterations)
     whole = sequence_tree(tree)
     run, players = engine(whole), [learner(whole, p) for p in (0, 1)]
+    plans = [run.plan(p, player.played()) for p, player in enumerate(players)]
     for t in range(iterations):
+        met = plans if alternating else list(plans)
         for p, player in enumerate(players):
-            theirs = run.plan(1 - p, players[1 - p].played())
-            response = run.values(p, player.valued(), theirs)
-            player.observe(t, response, run.plan(p, player.played()))
+            response = run.values(p, player.valued(), met[1 - p])
+            player.observe(t, response, plans[p])
+            plans[p] = run.plan(p, player.played())
     one, two = (player.result() for player in players)
     return Strategy(tree, (one, two))

@@ -143,7 +143,7 @@ def compact_histories(tree: SequenceTree, strategy: Strategy, at: At) -> Sequenc
 def cfr_d_histories(game: Game | SequenceTree, how: CfrD) -> SequenceCompact:
     """CFR-D on the histories of a game, one subgame at a time."""
     trunk, plan, keep_subgames = trunk_of(game, how.at), how.schedule, how.keep_subgames
-    roots, run = roots_below(trunk), engine(trunk)
+    roots, run, arrays = roots_below(trunk), engine(trunk), trunk.walked.game.arrays()
     pair = both(lambda p: run.regrets(p, predictive=plan.predictive))
     kept: list[list[Any]] = [[0.0, 0.0] for _ in roots]
     store: dict[int, SequenceSubgame] = {}
@@ -162,7 +162,7 @@ def cfr_d_histories(game: Game | SequenceTree, how: CfrD) -> SequenceCompact:
         plans = [run.plan(p, run.current(p, pair[p], rates[0])) for p in (0, 1)]
         paid = [np.zeros(side.num_sequences) for side in trunk.players]
         for k, (name, top) in enumerate(roots):
-            subgame = store.get(k) or cut_at_histories(trunk, top, name)
+            subgame = store.get(k) or cut_at_histories(trunk, top, name, arrays)
             if keep_subgames:
                 store[k] = subgame
             reach = [plans[p][subgame.sequence[p]][None] for p in (0, 1)]

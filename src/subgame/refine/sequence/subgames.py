@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from subgame.engines.arrays import Floats
 from subgame.errors import SEARCHED, SubgameError, did_you_mean
+from subgame.games.arrays import GameArrays
 from subgame.games.base import CHANCE, State
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.sequence.gadget_game import gadget_form, least_entry
@@ -82,7 +83,8 @@ def cut_sequence_tree(tree: SequenceTree, at: At) -> list[SequenceSubgame]:
         raise SubgameError(f"{tree!r} is itself a subgame's; cut the tree of the whole game.")
     if callable(at):
         return [_closed_cut(tree, at)]
-    return [cut_at_histories(tree, top, name) for name, top in roots_at(tree, at)]
+    arrays = tree.walked.game.arrays()
+    return [cut_at_histories(tree, top, name, arrays) for name, top in roots_at(tree, at)]
 
 
 def roots_at(
@@ -128,9 +130,7 @@ def _nodes(tree: SequenceTree, at: str | int | Iterable[str | int]) -> NDArray[n
     if depth:
         nodes = np.flatnonzero(depths(tree.node_parent) == int(depth[1]))
     elif at in frontiers:
-        h, here = tree.walked, frontiers[at]
-        firsts = [int(np.argmax(h.node == n)) for n in range(tree.num_nodes)]
-        nodes = _first(tree, [here(h.state(first)) for first in firsts])
+        nodes = _first_true(tree, frontiers[at])
     elif at in ("before chance", "after chance"):
         nodes = _chance_nodes(tree, before=at.startswith("before"))
     else:
@@ -142,13 +142,26 @@ def _nodes(tree: SequenceTree, at: str | int | Iterable[str | int]) -> NDArray[n
     return nodes
 
 
-def _first(tree: SequenceTree, wanted: Sequence[bool] | NDArray[np.bool_]) -> NDArray[np.int64]:
+def _first_true(tree: SequenceTree, here: Callable[[State], bool]) -> NDArray[np.int64]:
+    """The first public states on each path at which a function of the state is true."""
+    h, out = tree.walked, list[int]()
+    firsts = np.unique(h.node, return_index=True)[1]
+    above = np.ones(tree.num_nodes, dtype=bool)  # [n] not at the frontier, nor below it
+    for n, parent in enumerate(tree.node_parent.tolist()):
+        above[n] = parent < 0 or above[parent]
+        if above[n] and here(h.state(int(firsts[n]))):
+            above[n] = False
+            out.append(n)
+    return np.array(out, dtype=np.int64)
+
+
+def _first(tree: SequenceTree, wanted: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The wanted nodes that have no wanted ancestor."""
     passed = np.zeros(tree.num_nodes, dtype=bool)
     for n in range(1, tree.num_nodes):
         parent = tree.node_parent[n]
         passed[n] = passed[parent] or wanted[parent]
-    return np.flatnonzero(np.asarray(wanted) & ~passed)
+    return np.flatnonzero(wanted & ~passed)
 
 
 def _chance_nodes(tree: SequenceTree, *, before: bool) -> NDArray[np.int64]:
@@ -163,8 +176,13 @@ def _chance_nodes(tree: SequenceTree, *, before: bool) -> NDArray[np.int64]:
     return _first(tree, wanted)
 
 
-def cut_at_histories(tree: SequenceTree, top: NDArray[np.int64], name: str) -> SequenceSubgame:
-    """The subgame below the histories `top` of a tree; the game is walked from there on."""
+def cut_at_histories(
+    tree: SequenceTree, top: NDArray[np.int64], name: str, arrays: GameArrays | None = None
+) -> SequenceSubgame:
+    """The subgame below the histories `top` of a tree; the game is walked from there on.
+
+    `arrays` are the rules of the game in arrays, if it has them: then no states are made below.
+    """
     histories, located = tree.walked, tree.located
     states = [histories.state(h) for h in top.tolist()]
     known: tuple[dict[Any, Any], dict[Any, Any]] = ({}, {})
@@ -177,12 +195,13 @@ def cut_at_histories(tree: SequenceTree, top: NDArray[np.int64], name: str) -> S
             # By name alone: a terminal history and a decision of one name are one root infoset.
             key = (state.information_state(p), q)
             mine.append(known[p].setdefault(key, (len(known[p]), state, q))[0])
-        tops.append(Top(state, float(histories.chance[h]), (mine[0], mine[1])))
+        path = histories.path(h) if arrays else ()
+        tops.append(Top(state, float(histories.chance[h]), (mine[0], mine[1]), path))
     slots = both(lambda p: [_slot_name(tree, state, p, q) for _, state, q in known[p].values()])
     chance = np.zeros((len(slots[0]), len(slots[1])))
     for item in tops:
         chance[item.slots] += item.chance
-    form = form_of(walk(histories.game, tops=tops), slots)
+    form = form_of(walk(histories.game, tops=tops, arrays=arrays), slots)
     hangs = both(lambda p: np.array([q for *_, q in known[p].values()], dtype=np.int32))
     return SequenceSubgame(tree, name, assemble(form), form, top.astype(np.int32), hangs, chance)
 

@@ -158,7 +158,7 @@ class Visited:
         elif self.names is not None:
             names = self.names(p, firsts, known[new])
         else:
-            names = Replayed(self.game, self.parent, edge, list(lists.labels), firsts, p)
+            names = Replayed(self.tops, self.parent, edge, list(lists.labels), firsts, p)
         table = InfosetTable(names, actions, firsts, start)
         return (np.cumsum(new, dtype=np.int32) - 1)[first], table
 

@@ -28,6 +28,8 @@ class Top(NamedTuple):
     """Probability of all chance moves on the way to it."""
     slots: tuple[int, int] = (0, 0)
     """The number of each player's root infoset (augmented infoset) there."""
+    path: Sequence[str] = ()
+    """The moves to it from the start of the game; used where the rules are arrays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,24 +151,25 @@ class Replayed(Sequence[str]):
 
     Each name is that of the state of one history (`firsts`): what `player` knows, or what is public
     if there is no player. The histories are in depth-first order, so each state above them is made
-    once.
+    once, from those at the `tops`.
     """
 
     def __init__(
         self,
-        game: Game,
+        tops: Sequence[Top],
         parent: Ints,
         edge: Ints,
         labels: Sequence[str],
         firsts: Ints,
         player: int | None = None,
     ) -> None:
-        self.game, self.parent, self.edge, self.labels = game, parent, edge, labels
+        self.tops, self.parent, self.edge, self.labels = tops, parent, edge, labels
         self.firsts, self.player = firsts, player
 
     @cached_property
     def names(self) -> list[str]:
-        path, states, out = [0], [self.game.new_initial_state()], []
+        starts = dict(zip(np.flatnonzero(self.parent < 0).tolist(), self.tops, strict=True))
+        path, states, out = [-1], list[State](), []  # -1 is above all tops
         for h in self.firsts.tolist():
             down = list[int]()
             while h != path[-1]:  # up to the last history that is above both
@@ -178,7 +181,8 @@ class Replayed(Sequence[str]):
                     states.pop()
             for below in reversed(down):
                 path.append(below)
-                states.append(states[-1].child(self.labels[self.edge[below]]))
+                top = starts.get(below)
+                states.append(top.state if top else states[-1].child(self.labels[self.edge[below]]))
             out.append(str(self._name(states[-1])))
         return out
 

@@ -1,11 +1,12 @@
-"""`visit_levels`: all histories of a game that says its rules in arrays, level by level.
+"""`visit_levels`: the histories of a game that says its rules in arrays, level by level.
 
-The result is what a walk over the game's states finds, in the same order.
+The result is what a walk over the game's states finds, in the same order, also from the top of a
+subgame on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,15 +59,38 @@ class _Nodes:
         return out
 
 
+def rows_at(arrays: GameArrays, tops: Sequence[Top]) -> Rows | None:
+    """The histories at the tops; None if the arrays do not have them or not at one level."""
+    paths = [top.path for top in tops]
+    rows = _at(arrays.start(), np.zeros(len(paths), np.int64))
+    if len(set(map(len, paths))) > 1:
+        return None
+    for labels in zip(*paths, strict=True):
+        lists = [arrays.lists[k].names for k in arrays.moves(rows).tolist()]
+        if any(label not in names for names, label in zip(lists, labels, strict=True)):
+            return None
+        actions = [names.index(label) for names, label in zip(lists, labels, strict=True)]
+        rows = arrays.child(rows, np.array(actions))
+    return rows
+
+
 def visit_levels(
-    game: Game, arrays: GameArrays, check: Callable[[int], None], deepest: int
+    game: Game,
+    arrays: GameArrays,
+    check: Callable[[int], None],
+    deepest: int,
+    tops: tuple[Sequence[Top], Rows] | None = None,
 ) -> Visited:
-    """All histories of a game; `check` is called with their number before they are made."""
-    nodes, levels, total = _Nodes(), list[_Level](), 1
+    """All histories of a game, or those below `tops`, whose rows are given, in one public state.
+
+    `check` is called with their number before they are made.
+    """
+    starts, rows = tops or ([Top(game.new_initial_state())], arrays.start())
+    nodes, levels, total = _Nodes(), list[_Level](), len(starts)
     player, length = (np.array(column) for column in _columns(arrays))
-    rows, parent = arrays.start(), np.full(1, -1, np.int32)
+    parent, node = np.full(total, -1, np.int32), np.zeros(total, np.int32)
     nodes.parent.append(-1)
-    node, public = np.zeros(1, np.int32), arrays.public_state(rows).astype(np.int64)
+    public = np.full(total, arrays.public_state(rows)[0], np.int64)  # that of the first top
     while True:
         chosen = np.asarray(arrays.moves(rows), np.int32)
         acting = player[chosen]
@@ -90,7 +114,7 @@ def visit_levels(
         rows = arrays.child(_at(rows, parent), np.arange(len(parent)) - first[parent])
         above, public = public[parent], arrays.public_state(rows).astype(np.int64)
         node = nodes.enter(node[parent], public, above)
-    return _in_order(game, arrays, levels, np.array(nodes.parent, np.int32))
+    return _in_order((game, starts), arrays, levels, np.array(nodes.parent, np.int32))
 
 
 def _columns(arrays: GameArrays) -> tuple[list[int], list[int]]:
@@ -101,11 +125,15 @@ def _at(rows: Rows, where: NDArray[np.generic]) -> Rows:
     return tuple(column[where] for column in rows)
 
 
-def _in_order(game: Game, arrays: GameArrays, levels: list[_Level], node_parent: Ints) -> Visited:
+def _in_order(
+    start: tuple[Game, Sequence[Top]], arrays: GameArrays, levels: list[_Level], node_parent: Ints
+) -> Visited:
     """The histories of all levels in depth-first order."""
+    game, tops = start
     places = _places(levels)
     size = sum(map(len, places))
-    parent, action = np.full(size, -1, np.int32), np.full(size, 0, np.int32)
+    parent, action = np.full(size, -1, np.int32), np.zeros(size, np.int32)
+    action[places[0]] = np.arange(len(tops))
     chosen, node, paid = np.empty(size, np.int32), np.empty(size, np.int32), np.zeros(size)
     for d, (here, level) in enumerate(zip(places, levels, strict=True)):
         chosen[here], node[here] = level.chosen, level.node
@@ -119,12 +147,12 @@ def _in_order(game: Game, arrays: GameArrays, levels: list[_Level], node_parent:
     levels.clear()
     lists, chosen = _lists(arrays, chosen)
     firsts, node, node_parent = _renumbered(node, node_parent)
-    start, label = np.array(lists.start, np.int32), np.array(lists.label, np.int32)
-    edge = np.full(size, -1, np.int32)
-    edge[1:] = label[start[chosen[parent[1:]]] + action[1:]]
+    first, label = np.array(lists.start, np.int32), np.array(lists.label, np.int32)
+    edge, inner = np.full(size, -1, np.int32), np.flatnonzero(parent >= 0)
+    edge[inner] = label[first[chosen[parent[inner]]] + action[inner]]
     return Visited(
         game=game,
-        tops=[Top(game.new_initial_state())],
+        tops=tops,
         lists=lists,
         chosen=chosen,
         parent=parent,
@@ -132,7 +160,7 @@ def _in_order(game: Game, arrays: GameArrays, levels: list[_Level], node_parent:
         known=(one, two),
         paid=(paid, -paid),
         node=node,
-        node_names=Replayed(game, parent, edge, list(lists.labels), firsts),
+        node_names=Replayed(tops, parent, edge, list(lists.labels), firsts),
         node_parent=node_parent,
     )
 
@@ -145,7 +173,7 @@ def _places(levels: list[_Level]) -> list[Ints]:
         sizes = 1 + np.diff(below)
         before.append(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32))
     before.reverse()
-    places = [np.zeros(1, np.int32)]
+    places = [before[0][:-1]]
     for above, level, earlier in zip(levels, levels[1:], before[1:], strict=False):
         older = earlier[:-1] - earlier[above.first[level.parent]]  # below the earlier siblings
         places.append(places[-1][level.parent] + 1 + older)

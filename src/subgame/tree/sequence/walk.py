@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
-from subgame.games.arrays import GameArrays
+from subgame.games.arrays import GameArrays, Rows
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.memory import Allowance
 from subgame.tree.sequence.arrange import Spelling, Visited, history_name
 from subgame.tree.sequence.forest import shape
 from subgame.tree.sequence.histories import FRONTIER, Histories, Ints, MoveLists, Top
-from subgame.tree.sequence.levels import visit_levels
+from subgame.tree.sequence.levels import rows_at, visit_levels
 
 __all__ = ["FRONTIER", "Histories", "Top", "walk"]
 
@@ -346,7 +346,8 @@ def walk(
 
     The walk starts from `tops`, if given, which form one public state. It does not continue from
     states for which `stop` returns True. By default it may use all the memory that is available.
-    `arrays` are those of the game, if it has any and they were made before.
+    `arrays` are those of the game, if it has any and they were made before. From tops on they are
+    used only if they are given, since making them takes longer than a small walk.
     """
     if game.num_players != 2:
         raise SubgameError(
@@ -355,6 +356,8 @@ def walk(
     allowed = Allowance.of() if allowed is None else allowed
     if tops is None and stop is None and (arrays := arrays or game.arrays()) is not None:
         return _by_levels(game, arrays, allowed, progress)
+    if tops and arrays is not None and (rows := rows_at(arrays, tops)) is not None:
+        return _by_levels(game, arrays, allowed, progress, (tops, rows))
     while True:
         try:
             return _Walk(game, allowed, tops or [Top(game.new_initial_state())], stop).run(progress)
@@ -367,8 +370,9 @@ def _by_levels(
     arrays: GameArrays,
     allowed: Allowance,
     progress: Callable[[int], None] | None,
+    tops: tuple[Sequence[Top], Rows] | None = None,
 ) -> Histories:
-    """The histories of a game that says its rules in arrays."""
+    """The histories of a game that says its rules in arrays, or those below some."""
 
     def check(size: int) -> None:
         what = f"{game}: the tree of {size:,} histories so far"
@@ -376,4 +380,4 @@ def _by_levels(
         if progress is not None:
             progress(size)
 
-    return visit_levels(game, arrays, check, DEEPEST).arranged()
+    return visit_levels(game, arrays, check, DEEPEST, tops).arranged()
