@@ -54,13 +54,13 @@ def test_a_run_goes_on_from_its_log(tmp_path: Path) -> None:
 
 def test_contests_are_played_in_turn(tmp_path: Path) -> None:
     """A run that is stopped has the same share of each, and processes are told what to play."""
-    told = list[str]()
+    messages = list[str]()
     some = [contests.LBR[2]._replace(deals=4), contests.LBR[3]._replace(deals=2)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(contests, "_match", lambda agents, iterations, seed: Told())
         how = contests.Settings("lbr", 100, 0)
-        contests._found(some, how, lambda what, share: told.append(what), None, None, 1)
-    ends = [what.split(", ")[1:] for what in told]
+        contests._found(some, how, lambda what, share: messages.append(what), None, None, 1)
+    ends = [what.split(", ")[1:] for what in messages]
     first, second = "first version", "second version"
     assert ends == [
         [first, "deal 1"],
@@ -91,8 +91,8 @@ def test_values_before_the_flop_are_compared(
     ]
     kept = RESULTS / "brown2018-preflop.cells.json"
     full = before_flop.run(False, 2, lambda *_: None, keep=kept)
-    told = json.loads((RESULTS / "brown2018-preflop.json").read_text())
-    assert full.rows == told["rows"]
+    stored = json.loads((RESULTS / "brown2018-preflop.json").read_text())
+    assert full.rows == stored["rows"]
 
 
 @pytest.mark.slow

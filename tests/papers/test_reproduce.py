@@ -53,7 +53,7 @@ def found(key: str, quantity: str) -> Any:
 
 
 # Every reproduction --------------------------------------------------------------------------
-REPORTS = [key for key, each in KEYS.items() if not each.resumable]
+REPORTS = [key for key, reproduction in KEYS.items() if not reproduction.resumable]
 
 
 @pytest.mark.parametrize("key", REPORTS)
