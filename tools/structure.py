@@ -152,7 +152,7 @@ class Structure:
 
     @property
     def vague_elsewhere(self) -> dict[str, list[str]]:
-        """Where such names are in tests, in tools and benchmarks, and in JavaScript."""
+        """Where such names are in tests, in tools, benchmarks and docs, and in JavaScript."""
 
         def in_python(*folders: str) -> list[str]:
             places = (self.root.parents[1] / name for name in folders)
@@ -168,7 +168,7 @@ class Structure:
         pages = (path for path in self.root.rglob("*.js") if "vendor" not in path.parts)
         return {
             "tests": in_python("tests"),
-            "tools and benchmarks": in_python("tools", "benchmarks"),
+            "tools, benchmarks and docs": in_python("tools", "benchmarks", "docs"),
             "JavaScript": [
                 f"{path.name} {name}"
                 for path in pages

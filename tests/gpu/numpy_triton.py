@@ -250,7 +250,7 @@ class Kernel:
         assert math.prod(grid) > 0
         assert all(size <= 65535 for size in grid[1:])
 
-        def given(arg: Any) -> Any:
+        def argument(arg: Any) -> Any:
             if isinstance(arg, torch.Tensor):
                 return Pointer(arg)
             if arg == 1:
@@ -261,7 +261,7 @@ class Kernel:
             axes = [sorted({0, size - 1}) if Kernel.corners else range(size) for size in grid]
             for place in itertools.product(*axes):
                 self.programs.append(place)
-                self.function(*map(given, args), **constants)
+                self.function(*map(argument, args), **constants)
                 self.programs.pop()
 
         return launch

@@ -31,7 +31,7 @@ class Told:
         return Pair(number, 10.0 * number, -1.0, 2 if number % 2 else None)
 
 
-def found(match: Told, deals: int, keep: Path | None, budget: float | None = None) -> Found:
+def result_of(match: Told, deals: int, keep: Path | None, budget: float | None = None) -> Found:
     contest = contests.Contest("one against another", ("one", "another"), deals, 570.0)
     how = contests.Settings("lbr", 100, 0)
     with pytest.MonkeyPatch.context() as patch:
@@ -41,14 +41,14 @@ def found(match: Told, deals: int, keep: Path | None, budget: float | None = Non
 
 def test_a_run_goes_on_from_its_log(tmp_path: Path) -> None:
     first, second = Told(), Told()
-    part = found(first, 3, tmp_path / "kept.jsonl")
+    part = result_of(first, 3, tmp_path / "kept.jsonl")
     assert first.asked == [0, 1, 2]
     assert part.rows[0]["note"].startswith("3 of 3 deals, 1 of them played twice")
-    whole = found(second, 5, tmp_path / "kept.jsonl")
+    whole = result_of(second, 5, tmp_path / "kept.jsonl")
     assert second.asked == [3, 4]
-    assert whole == found(Told(), 5, None)
+    assert whole == result_of(Told(), 5, None)
     assert whole.data["contests"]["one against another"]["mean"] == pytest.approx(20)
-    none: list[Any] = found(Told(), 9, tmp_path / "kept.jsonl", budget=-1.0).rows
+    none: list[Any] = result_of(Told(), 9, tmp_path / "kept.jsonl", budget=-1.0).rows
     assert none[0]["note"].startswith("5 of 9 deals")
 
 
