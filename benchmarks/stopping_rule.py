@@ -59,7 +59,7 @@ def solved(spot: str) -> dict[str, Any]:
 
 
 def asked(checkout: Path, spot: str) -> dict[str, Any]:
-    """The same in another process, with the package of a checkout."""
+    """The times of a spot in another process, with the package of a checkout."""
     environment = os.environ | {"PYTHONPATH": str(checkout.resolve() / "src")}
     command = [sys.executable, __file__, "--child", spot]
     done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)

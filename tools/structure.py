@@ -185,7 +185,7 @@ class Structure:
 
     @cached_property
     def long_code(self) -> list[tuple[int, str]]:
-        """The same without docstrings, which are the help of commands."""
+        """Functions of more than `LONG` lines without docstrings, the help of commands."""
         return self._largest(LONG, code_lines)
 
     @cached_property

@@ -258,7 +258,7 @@ def noted(monkeypatch: pytest.MonkeyPatch, call: Call, count: int) -> list[list[
 
 
 def test_a_call_has_the_slots_of_its_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same as where all arguments are packed; also for arrays that cannot be written."""
+    """Those of a call with all arguments packed; also for arrays that cannot be written."""
     fixed, flat, table = np.arange(3.0), np.arange(4.0), np.zeros((2, 5), np.float32)
     pair = Packed((flat, 2))
     table.flags.writeable = False

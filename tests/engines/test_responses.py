@@ -43,7 +43,7 @@ def probs_of(run: Engine, seed: int) -> tuple[Any, Any]:
 
 
 def twice(run: Engine, probs: tuple[Any, Any]) -> tuple[float, float]:
-    """The same by a best response of each player, weighted by the reach at the roots."""
+    """`responses` by a best response of each player, weighted by the reach at the roots."""
     wins = []
     for p in (0, 1):
         response = run.respond(1 - p, run.plan(p, probs[p]))

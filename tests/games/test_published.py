@@ -125,7 +125,7 @@ def test_equity_of_the_preset() -> None:
     ("rake", "values"), [((0.0, 0.0), (105.11, 74.89)), ((0.05, 30.0), (95.57, 66.98))]
 )
 def test_ev_of_the_preset(rake: tuple[float, float], values: tuple[float, float]) -> None:
-    """The same file, solve_pio_preset_normal and _raked: EV to 0.2 chips, solved to 0.1 %."""
+    """b-inary's file, solve_pio_preset_normal and _raked: EV to 0.2 chips, solved to 0.1 %."""
     tree = sg.compile(preset(rake), merge=True)
     result = sg.solve(tree, "hs-dcfr", target=0.18)
     assert Endgame.of(result.strategy).ev == pytest.approx(values, abs=0.2)

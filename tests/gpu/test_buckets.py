@@ -176,7 +176,7 @@ def test_lossless_buckets_lose_nothing(name: str, schedule: str, device: str) ->
 @pytest.mark.parametrize("schedule", ["dcfr", "pcfr+"])
 @pytest.mark.parametrize("name", ["nlfh", "suits"])
 def test_suits_may_be_told_apart_or_not(name: str, schedule: str) -> None:
-    """The same game with every board a unit of its own: buckets have the very same numbers."""
+    """Buckets have equal numbers in a game with every board a unit of its own."""
     rng, plan = np.random.default_rng([FRESH, 2]), parse(schedule)
     tree = compiled(name)
     few = Buckets(

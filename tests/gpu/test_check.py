@@ -59,7 +59,7 @@ def solved(game: Any, iterations: int, storage: str = "float32") -> tuple[float,
 
 
 def close(mbb: float, chips: float) -> None:
-    """The same amount in thousandths of a big blind of 100 and in chips."""
+    """One amount in thousandths of a big blind of 100 and in chips."""
     assert mbb * 0.1 == pytest.approx(chips, rel=1e-3)
 
 

@@ -249,7 +249,7 @@ def test_the_same_agents_differ_by_nothing(blueprints: list[StoredBlueprint]) ->
 
 
 class Checks(BlueprintAgent):
-    """The same but for the flop, where it checks and calls."""
+    """The blueprint's agent, but on the flop it checks and calls."""
 
     def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
         policy = super().policy(infosets, legal)

@@ -47,7 +47,7 @@ def compiled(kind: str, bets: str) -> sg.PublicTree:
 
 @cache
 def blueprint(kind: str, bets: str = SMALL) -> sg.Strategy:
-    """The same random strategy on both trees: every action is taken, and no two are equal."""
+    """One random strategy on both trees: every action is taken, and no two are equal."""
     rough = sg.Strategy.random(compiled("ranges", bets), seed=7)
     if kind == "ranges":
         return rough

@@ -284,7 +284,7 @@ def test_resuming_a_finished_run_changes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("schedule", SAMPLED)
 def test_seeds(schedule: str) -> None:
-    """The same seed gives the same bytes, another seed others."""
+    """A seed gives the same bytes again, another seed others."""
     tree = tree_of("leduc")
     one, same, other = (sg.solve(tree, schedule, iterations=30, seed=s) for s in (6, 6, 7))
     assert_same_result(one, same)

@@ -59,7 +59,7 @@ class Blueprint:
             range_engine = self.tree.engines[device] = engine_on(self.tree, device)
         assert isinstance(range_engine, TorchRangeEngine)
         self.engine: TorchRangeEngine = range_engine
-        """The same tree without buckets."""
+        """The engine of the tree without buckets."""
         self.batch: RangeBatch = self.engine.stage(self.tree.streets, buckets=buckets)
         one, two = (side.reach[None].copy() for side in self.tree.players)
         self.reach = one, two  # [1, hand]

@@ -95,7 +95,7 @@ class BlueprintValues(ValueFunction):
         self._before: dict[tuple[str, bytes, bytes], float] = {}
         """Values before the flop, by betting and ranges: the same come again in every deal."""
         self._hands_before: dict[tuple[str, bytes, int], Floats] = {}
-        """The same for all hands of a player, by betting, the other one's range, and player."""
+        """Values before the flop of all hands of a player, by betting, opponent's range, player."""
 
     # As AIVAT asks for them --------------------------------------------------------------------
     def here(self, reached: Reached, p: int) -> Callable[[int], float]:

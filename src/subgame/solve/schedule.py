@@ -62,7 +62,7 @@ class Schedule:
     alpha: float = INF
     """Positive regrets of iteration t are multiplied by t^alpha / (t^alpha + 1)."""
     beta: float = INF
-    """The same for negative regrets."""
+    """Negative regrets of iteration t are multiplied by t^beta / (t^beta + 1)."""
     gamma: float = 0.0
     """Iteration t has weight t^gamma in the average: 0 uniform, 1 linear, 2 quadratic, inf only the
     last iterate."""
