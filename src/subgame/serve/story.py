@@ -22,8 +22,8 @@ STEPS = ("blueprint", "unsafe", "resolve", "maxmargin", "reach-maxmargin", "opti
 def story() -> dict[str, object]:
     """What `computed` found, from the file.
 
-    >>> told = story()["steps"]
-    >>> {step["id"]: round(step["best_response"], 3) for step in told}["maxmargin"]
+    >>> steps = story()["steps"]
+    >>> {step["id"]: round(step["best_response"], 3) for step in steps}["maxmargin"]
     0.375
     """
     result: dict[str, Any] = json.loads(KEPT.read_text(encoding="utf-8"))

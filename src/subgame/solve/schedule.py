@@ -341,8 +341,8 @@ def CFRBR(responder: int = 1, **options: Option) -> Schedule:
     strategy of that player on this tree.
 
     >>> import subgame as sg
-    >>> found = sg.solve(sg.compile(sg.games.load("kuhn")), CFRBR(responder=1), iterations=500)
-    >>> found.exploitability.per_seat[0] < 0.07  # 1 / 18 in an equilibrium
+    >>> result = sg.solve(sg.compile(sg.games.load("kuhn")), CFRBR(responder=1), iterations=500)
+    >>> result.exploitability.per_seat[0] < 0.07  # 1 / 18 in an equilibrium
     True
     """
     return _make(Schedule("cfr-br", beta=-INF, gamma=1.0, responder=responder), **options)
