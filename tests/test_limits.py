@@ -229,10 +229,10 @@ def test_a_flop_is_refused_before_it_is_laid_out(monkeypatch: pytest.MonkeyPatch
 
 
 def test_betting_that_explodes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(betting_tree, "MOST", 500)
+    monkeypatch.setattr(betting_tree, "MOST_STATES", 500)
     said = refused(monkeypatch, "QsJh2h8d3c", 550, 10**12, bets=BETS)
     assert "the betting has more than 500 different betting states" in said
-    monkeypatch.setattr(betting_tree, "LONGEST", 100)
+    monkeypatch.setattr(betting_tree, "MOST_ACTIONS", 100)
     said = refused(monkeypatch, "QsJh2h8d3c", 550, 10**12, bets="all: 33")
     assert "the betting has more than 100 actions in a row" in said
 

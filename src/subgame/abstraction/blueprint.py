@@ -42,7 +42,7 @@ from subgame.tree.strategy import Strategy
 Tensor = Any
 FORMAT = "subgame-blueprint-1"
 WANTED = "a saved blueprint"
-KEPT = ("regret", "average", "instant")
+STORED_FIELDS = ("regret", "average", "instant")
 """The fields of `Regrets` that a file holds."""
 
 
@@ -196,7 +196,7 @@ class Blueprint:
         return [
             (f"{name} {p} {s}", block)
             for p, regrets in enumerate(self.cfr.pair)
-            for name in KEPT
+            for name in STORED_FIELDS
             if getattr(regrets, name) is not None
             for s, block in enumerate(getattr(regrets, name).blocks)
         ]

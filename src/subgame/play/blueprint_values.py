@@ -34,7 +34,7 @@ from subgame.tree.betting_arrays import STORED, BettingArrays
 Floats = NDArray[np.float64]
 Board = tuple[int, ...]
 Ranges = tuple[Floats, Floats]
-KEPT = 2_000
+ORDERED_BOARDS = 2_000
 """Boards whose hands are kept in order."""
 BEFORE = 24
 """Whole boards for values before the flop."""
@@ -89,7 +89,7 @@ class BlueprintValues(ValueFunction):
         room = np.zeros(2 * self.deck.num_hands, np.float32)  # for both players' ranges
         self.table = np.concatenate([engine.strategy(weights), room])
         self.unused = np.zeros_like(self.table)
-        self._hands = lru_cache(KEPT)(self._sorted)
+        self._hands = lru_cache(ORDERED_BOARDS)(self._sorted)
         self._below = lru_cache(None)(self._cut)
         self._followed: dict[tuple[str, ...], FollowedBetting] = {}
         self._before: dict[tuple[str, bytes, bytes], float] = {}
