@@ -50,7 +50,7 @@ def bare(state: Any) -> int:
 
 
 def walk(state: Any, asked: tuple[int, ...] | None, result: set[str], *, ends: bool = False) -> int:
-    """The same; `found` collects names, and what the players `asked` (None: who acts) know.
+    """`bare` with names: `result` gets them, and what the players `asked` (None: who acts) know.
 
     They are also asked where the game is over if `ends`.
     """
@@ -62,8 +62,8 @@ def walk(state: Any, asked: tuple[int, ...] | None, result: set[str], *, ends: b
         return 1
     chance = player == CHANCE
     moves = [a for a, _ in state.chance_outcomes()] if chance else state.legal_actions()
-    for each in asked if asked is not None else () if chance else (player,):
-        result.add(state.information_state_string(each))
+    for observer in asked if asked is not None else () if chance else (player,):
+        result.add(state.information_state_string(observer))
     result.update(state.action_to_string(player, move) for move in moves)
     count = 1
     for move in moves:

@@ -108,6 +108,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) == 3 and sys.argv[1] == "--child":
-        print(json.dumps({each: curve(sys.argv[2], each) for each in SCHEDULES}))
+        print(json.dumps({schedule: curve(sys.argv[2], schedule) for schedule in SCHEDULES}))
     else:
         main()

@@ -31,7 +31,7 @@ def compiled(game: sg.Game) -> sg.PublicTree:
 
 
 def mixed(strategy: sg.Strategy, player: int, share: float) -> sg.Strategy:
-    """The same with even play of one player mixed in at every decision."""
+    """The strategy with even play of one player mixed in at every decision."""
     probs = [np.asarray(part) for part in strategy.probs]
     even = strategy.tree.normalise(player, np.zeros_like(probs[player]))
     probs[player] = ((1 - share) * probs[player] + share * even).astype(even.dtype)

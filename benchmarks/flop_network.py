@@ -75,7 +75,7 @@ def spot(blueprint: StoredBlueprint, line: str, seat: int, flop: tuple[int, ...]
     agent = HoldemAgent(game, blueprint, limited=FLOP, seconds=None)
     agent.begin(seat, 0)
     here = game.start()
-    for action in [each for each in here.play(line).history if each != "/"]:
+    for action in [move for move in here.play(line).history if move != "/"]:
         agent.observe(Event(here.player, action))
         here = here.child(action)
     agent.observe(Event(-1, game.deck.name(flop)))
@@ -202,7 +202,7 @@ def main() -> None:
         spots.append(compared(blueprint, network, at))
         print(json.dumps(spots[-1]), flush=True)
     means = {
-        way: {name: float(np.mean([each[way][name] for each in spots])) for name in spots[0][way]}
+        way: {name: float(np.mean([row[way][name] for row in spots])) for name in spots[0][way]}
         for way in ("network", "rollouts", "rollouts in the network's time")
     }
     options = {

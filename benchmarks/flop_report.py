@@ -51,7 +51,7 @@ def main() -> None:
     asked = ["report", "--flops", chosen.flops, *spot, "--target", "0.5%"]
     asked += ["--device", chosen.device, "--log", str(log)]
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True)
-    told: dict[str, Any] = {
+    record: dict[str, Any] = {
         "command": "PYTHONPATH=src python3 benchmarks/flop_report.py --device cuda "
         f"--seconds {chosen.seconds:g} --flops {chosen.flops} --out docs/results",
         "commit": commit.stdout.strip(),
@@ -65,13 +65,13 @@ def main() -> None:
         run = interrupted([sys.executable, "-m", "subgame", *asked], chosen.seconds)
         rows = logged(log) if log.exists() else []
         seconds = sorted(row["seconds"] for row in rows)
-        told["runs"].append(run | {"flops in the log": len(rows)})
-        told["median seconds of a flop"] = round(seconds[len(seconds) // 2], 3) if rows else None
-        told["rows"] = [
+        record["runs"].append(run | {"flops in the log": len(rows)})
+        record["median seconds of a flop"] = round(seconds[len(seconds) // 2], 3) if rows else None
+        record["rows"] = [
             {key: row[key] for key in ("flop", "iterations", "exploitability_percent", "seconds")}
             for row in rows
         ]
-        (chosen.out / "report-resumed.json").write_text(json.dumps(told, indent=1) + "\n")
+        (chosen.out / "report-resumed.json").write_text(json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":

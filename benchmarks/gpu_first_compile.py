@@ -85,7 +85,7 @@ def solve(spot: str, device: str) -> dict[str, float]:
 
 
 def measured(spot: str, source: str, cache: str, device: str) -> dict[str, Any]:
-    """The same in a new process with a package and a cache folder."""
+    """The times of a spot in a new process with a package and a cache folder."""
     before = kernels(cache)
     env = os.environ | {"TRITON_CACHE_DIR": cache, "PYTHONPATH": source}
     command = [sys.executable, __file__, "--spot", spot, "--device", device]

@@ -69,7 +69,7 @@ def solve(name: str, storage: str) -> dict[str, Any]:
 
 
 def measured(name: str, storage: str) -> dict[str, Any]:
-    """The same in a process of its own."""
+    """The memory of a spot, measured in a process of its own."""
     command = [sys.executable, __file__, "--spot", name, storage]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -142,7 +142,7 @@ def main() -> None:
         return
     file = chosen.out / ("presets.json" if cpu else "presets-gpu.json")
     asked = "" if cpu else f" --device {chosen.device}"
-    told: dict[str, Any] = {
+    record: dict[str, Any] = {
         "command": f"PYTHONPATH=src python3 benchmarks/presets.py --out docs/results{asked}",
         "commit": commit(),
         "date": datetime.now(UTC).date().isoformat(),
@@ -158,9 +158,9 @@ def main() -> None:
         solved = subprocess.run(
             [*one, "--device", chosen.device], stdout=subprocess.PIPE, text=True, check=True
         )
-        told["presets"][name] = json.loads(solved.stdout.splitlines()[-1])
+        record["presets"][name] = json.loads(solved.stdout.splitlines()[-1])
         print(name, solved.stdout.strip(), flush=True)
-        file.write_text(json.dumps(told, indent=1) + "\n")
+        file.write_text(json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":

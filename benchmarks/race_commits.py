@@ -189,7 +189,7 @@ def solved(spot: str) -> dict[str, Any]:
 
 
 def asked(checkout: Path, spot: str) -> dict[str, Any]:
-    """The same in another process, with the package of a checkout."""
+    """The times of a spot in another process, with the package of a checkout."""
     one = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     environment = os.environ | one | {"PYTHONPATH": str(checkout.resolve() / "src")}
     command = [sys.executable, __file__, "--child", spot]

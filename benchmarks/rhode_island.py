@@ -68,11 +68,11 @@ def solved(tree: PublicTree, schedule: str, device: str, marks: list[int]) -> li
         half = done + (mark - done) // 2
         advance(half)
         done = half
-        each = advance(mark) / (mark - half)
+        seconds = advance(mark) / (mark - half)
         done = mark
         one, two = (np.asarray(run.behaviour(p, cfr.pair[p].average)) for p in (0, 1))
         gap = sg.exploitability(tree, sg.Strategy(tree, (one, two)), device=device).mean
-        rows.append({"iterations": mark, "ms": 1000 * each, "exploitability": gap})
+        rows.append({"iterations": mark, "ms": 1000 * seconds, "exploitability": gap})
         print(device, schedule, rows[-1], flush=True)
     return rows
 

@@ -139,7 +139,11 @@ def kill(server: int, stop: threading.Event, rng: random.Random, kills: list[flo
     while not stop.wait(rng.uniform(*BETWEEN)):
         with suppress(psutil.Error):
             there = psutil.Process(server).children()
-            workers = [each for each in there if "subgame.serve.worker" in " ".join(each.cmdline())]
+            workers = [
+                process
+                for process in there
+                if "subgame.serve.worker" in " ".join(process.cmdline())
+            ]
             if workers:
                 os.kill(rng.choice(workers).pid, signal.SIGKILL)
                 kills.append(round(time.monotonic() - began, 1))

@@ -59,7 +59,7 @@ def solved(spot: str) -> dict[str, Any]:
 
 
 def asked(checkout: Path, spot: str) -> dict[str, Any]:
-    """The same in another process, with the package of a checkout."""
+    """The times of a spot in another process, with the package of a checkout."""
     environment = os.environ | {"PYTHONPATH": str(checkout.resolve() / "src")}
     command = [sys.executable, __file__, "--child", spot]
     done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
@@ -88,12 +88,12 @@ def _time(run: dict[str, Any]) -> float:
 def line(row: dict[str, Any]) -> str:
     """A row for the terminal."""
     parts = [f"{row['spot']:12}"]
-    for target, each in row["targets"].items():
+    for target, sides in row["targets"].items():
         old, new = (
             f"{1e3 * side['cpu_seconds']:.3g} ms ({side['iterations']} it, {side['checks']} checks)"
-            for side in (each["old"], each["new"])
+            for side in (sides["old"], sides["new"])
         )
-        parts.append(f"{target} %: {old} -> {new} ({each['ratio']:.2f})")
+        parts.append(f"{target} %: {old} -> {new} ({sides['ratio']:.2f})")
     return "; ".join(parts)
 
 

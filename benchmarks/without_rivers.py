@@ -160,7 +160,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--only", choices=list(spots()), help="measure this spot alone")
     chosen = parser.parse_args()
-    told: dict[str, Any] = {
+    record: dict[str, Any] = {
         "command": "PYTHONPATH=src python3 benchmarks/without_rivers.py --out docs/results",
         "commit": commit(),
         "date": datetime.now(UTC).date().isoformat(),
@@ -172,12 +172,12 @@ def main() -> None:
     }
     file = chosen.out / "without-rivers.json"
     if chosen.only and file.exists():
-        told["spots"] = json.loads(file.read_text())["spots"]
+        record["spots"] = json.loads(file.read_text())["spots"]
     warm_up()
     for name in [chosen.only] if chosen.only else spots():
         with tempfile.TemporaryDirectory() as folder:
-            told["spots"][name] = measured(name, Path(folder))
-        file.write_text(json.dumps(told, indent=1) + "\n")
+            record["spots"][name] = measured(name, Path(folder))
+        file.write_text(json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,9 @@ def random_rules(rng: random.Random, last: str = "river") -> NoLimit:
 def their_state(pokerkit: Any, rules: NoLimit, holes: Sequence[str] = ()) -> Any:
     """PokerKit's hand by the same rules; with `holes` boards are dealt by hand, else by itself."""
     by_hand = {"RUNOUT_COUNT_SELECTION", *(DEALING if holes else ())}
-    automatic = tuple(each for each in pokerkit.Automation if each.name not in by_hand)
+    automatic = tuple(
+        automation for automation in pokerkit.Automation if automation.name not in by_hand
+    )
     game = pokerkit.NoLimitTexasHoldem(automatic, True, 0, rules.blinds, rules.blinds[1])
     state = pokerkit.State(
         game.automations,

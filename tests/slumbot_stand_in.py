@@ -71,7 +71,9 @@ class StandIn:
     def _deal(self) -> None:
         kit: Any = import_module("pokerkit")
         by_hand = ("RUNOUT_COUNT_SELECTION", "HOLE_DEALING", "CARD_BURNING", "BOARD_DEALING")
-        automatic = tuple(each for each in kit.Automation if each.name not in by_hand)
+        automatic = tuple(
+            automation for automation in kit.Automation if automation.name not in by_hand
+        )
         self.state = kit.NoLimitTexasHoldem.create_state(
             automatic, True, 0, (50, 100), 100, 20000, 2
         )

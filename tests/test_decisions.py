@@ -151,18 +151,18 @@ def test_a_file_keeps_situations(tmp_path: Path) -> None:
         assert getattr(again, name) == getattr(SMALL, name)
     assert again.loss.tolist() == SMALL.loss.tolist()  # these fit into 16 bits
     assert again.weight == pytest.approx(SMALL.weight, rel=1e-2)
-    told: list[str] = []
-    found: dict[str, Any] = run(progress=told.append, agent="call", file=path)
-    assert found["groups"][0]["mean"] == pytest.approx(0.34375, rel=1e-2)
-    assert len(told) == 1
-    both: dict[str, Any] = run(progress=told.append, agent="call", file=path, causes=True)
+    messages: list[str] = []
+    result: dict[str, Any] = run(progress=messages.append, agent="call", file=path)
+    assert result["groups"][0]["mean"] == pytest.approx(0.34375, rel=1e-2)
+    assert len(messages) == 1
+    both: dict[str, Any] = run(progress=messages.append, agent="call", file=path, causes=True)
     group = both["groups"][0]
-    assert group["followed"] == group["mean"] == found["groups"][0]["mean"]
+    assert group["followed"] == group["mean"] == result["groups"][0]["mean"]
     assert group["causes"] == {**dict.fromkeys(CAUSES, 0.0), "other": group["mean"]}
-    assert "with its ranges" in told[-1]
-    assert len(table(both).columns) == len(table(found).columns) + 1 + len(CAUSES)
+    assert "with its ranges" in messages[-1]
+    assert len(table(both).columns) == len(table(result).columns) + 1 + len(CAUSES)
     with pytest.raises(SubgameError, match="no situations 'river'"):
-        run(only="river", progress=told.append, agent="call", file=path)
+        run(only="river", progress=messages.append, agent="call", file=path)
     path.write_bytes(b"PK")
     with pytest.raises(SubgameError, match="has no situations"):
         read(path)

@@ -137,4 +137,4 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_old_one(
     with pytest.raises(MemoryError):
         trainer.save(path)
     assert path.read_bytes() == before
-    assert [each.name for each in tmp_path.iterdir()] == ["run.safetensors"]
+    assert [file.name for file in tmp_path.iterdir()] == ["run.safetensors"]

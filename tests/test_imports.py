@@ -60,7 +60,7 @@ def test_matplotlib_is_loaded_only_to_draw() -> None:
 
 def test_errors_in_a_command_line_load_nothing_slow() -> None:
     """Except for a line that the tree lacks: the ranges of a spot are arrays."""
-    errors = [each for each in ERRORS if "--line" not in each] + MORE_ERRORS
+    errors = [error for error in ERRORS if "--line" not in error] + MORE_ERRORS
     script = (
         "import sys\nfrom subgame.cli import main\n"
         "for line in sys.stdin.read().splitlines():\n"
@@ -69,8 +69,8 @@ def test_errors_in_a_command_line_load_nothing_slow() -> None:
     done = subprocess.run(
         [sys.executable, "-c", script], input="\n".join(errors), capture_output=True, text=True
     )
-    found = dict(zip(errors, done.stdout.splitlines(), strict=True))
-    wrong = {error: said for error, said in found.items() if said not in ("2", "2 " + PLUGINS)}
+    answers = dict(zip(errors, done.stdout.splitlines(), strict=True))
+    wrong = {error: said for error, said in answers.items() if said not in ("2", "2 " + PLUGINS)}
     assert wrong == {}, done.stderr
 
 

@@ -146,7 +146,7 @@ def test_long_chains_are_solved_and_longer_ones_refused() -> None:
 
 
 # The memory that is available ------------------------------------------------------------------
-def told(folder: Path, monkeypatch: pytest.MonkeyPatch, **files: str) -> None:
+def pretend_system(folder: Path, monkeypatch: pytest.MonkeyPatch, **files: str) -> None:
     """A system that says this."""
     monkeypatch.setattr(memory, "SYSTEM", folder / "meminfo")
     monkeypatch.setattr(memory, "OWN", folder / "own")
@@ -186,7 +186,9 @@ def told(folder: Path, monkeypatch: pytest.MonkeyPatch, **files: str) -> None:
 def test_available_memory(
     files: dict[str, str], free: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told(tmp_path, monkeypatch, meminfo="MemTotal: 9 kB\nMemAvailable: 4000 kB\n", **files)
+    pretend_system(
+        tmp_path, monkeypatch, meminfo="MemTotal: 9 kB\nMemAvailable: 4000 kB\n", **files
+    )
     assert memory.available() == free
 
 
@@ -195,7 +197,7 @@ def test_no_limit_exceeds_what_is_available(
 ) -> None:
     game = sg.holdem.endgame("QsJh2h8d3c", 100, 200, bets="river: 1x a")
     spot = sg.compile(game, memory_limit=None)
-    told(tmp_path, monkeypatch, meminfo="MemAvailable: 3 kB\n")
+    pretend_system(tmp_path, monkeypatch, meminfo="MemAvailable: 3 kB\n")
     for wanted in (sg.games.load("leduc"), game):
         with pytest.raises(MemoryLimitError, match=r"over the 3\.0 KiB of memory that are"):
             sg.compile(wanted, memory_limit="100GiB")
@@ -227,10 +229,10 @@ def test_a_flop_is_refused_before_it_is_laid_out(monkeypatch: pytest.MonkeyPatch
 
 
 def test_betting_that_explodes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(betting_tree, "MOST", 500)
+    monkeypatch.setattr(betting_tree, "MOST_STATES", 500)
     said = refused(monkeypatch, "QsJh2h8d3c", 550, 10**12, bets=BETS)
     assert "the betting has more than 500 different betting states" in said
-    monkeypatch.setattr(betting_tree, "LONGEST", 100)
+    monkeypatch.setattr(betting_tree, "MOST_ACTIONS", 100)
     said = refused(monkeypatch, "QsJh2h8d3c", 550, 10**12, bets="all: 33")
     assert "the betting has more than 100 actions in a row" in said
 

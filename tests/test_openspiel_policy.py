@@ -51,7 +51,7 @@ def test_exploitability_is_openspiels(name: str, home: str) -> None:
 
 @pytest.mark.parametrize(("ours", "theirs"), GAMES.items())
 def test_both_loaders_give_one_game(ours: str, theirs: str) -> None:
-    """The same game through two doors: as many infosets, the same value, the same CFR run."""
+    """One game by two loaders: as many infosets, the same value, the same CFR run."""
     one, two = sg.compile(sg.games.load(ours)), sg.compile(openspiel.load(theirs))
     assert [len(p.names) for p in one.players] == [len(p.names) for p in two.players]
     a, b = sg.solve(one, iterations=20), sg.solve(two, iterations=20)

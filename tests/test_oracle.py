@@ -432,7 +432,7 @@ def test_open_spiel_exploitability(kuhn: Oracle) -> None:
     ],
 )
 def test_open_spiel_cfr(kuhn: Oracle, module: str, solver_name: str, rule: Rule) -> None:
-    """The same iterates and averages as OpenSpiel's solvers, all of which alternate."""
+    """Iterates and averages are those of OpenSpiel's solvers, all of which alternate."""
     pyspiel = pytest.importorskip("pyspiel")
     algorithm = pytest.importorskip(f"open_spiel.python.algorithms.{module}")
     solver = getattr(algorithm, solver_name)(pyspiel.load_game("kuhn_poker"))

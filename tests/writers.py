@@ -75,7 +75,7 @@ FOREIGN: dict[str, Callable[[Path], object]] = {
     **WRITERS,
     "journal": lambda path: Remote(hunl(), "A", journal=path).expect(2),
 }
-"""The same, and what writes besides."""
+"""The writers, and what writes besides."""
 
 HOLDING = """
 import sys

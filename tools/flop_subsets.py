@@ -36,10 +36,10 @@ SHARES = (1.0, 0.5, 0.3)
 def textures() -> tuple[list[str], Floats]:
     """Names, and [flop, texture] 1 where a flop has it."""
     result = [texture(tuple(cards)) for cards in canonical_boards((3,)).cards.tolist()]
-    names = sorted({f"{key} {value}" for each in result for key, value in each.items()})
+    names = sorted({f"{key} {value}" for kinds in result for key, value in kinds.items()})
     table = np.zeros((len(result), len(names)))
-    for f, each in enumerate(result):
-        for key, value in each.items():
+    for f, kinds in enumerate(result):
+        for key, value in kinds.items():
             table[f, names.index(f"{key} {value}")] = 1
     return names, table
 

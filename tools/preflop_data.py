@@ -130,5 +130,5 @@ def make(limit: int | None = None) -> dict[str, NDArray[Any]]:
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
-    found = make()
-    np.savez_compressed(folder / "preflop.npz", score=found["score"])
+    tables = make()
+    np.savez_compressed(folder / "preflop.npz", score=tables["score"])

@@ -54,8 +54,8 @@ def ranges(solution: PreflopSolution) -> list[dict[str, str]]:
         reach[here.player] = reach[here.player] * _taken(solution, here, "c")
         pot = POTS[here.raises]
         said = ", ".join(words) + (", call" if here.to_call else ", check")
-        pair = [range_of(each) for each in reach]
-        if min(each.combos for each in pair) < LEAST * DECK.num_hands:
+        pair = [range_of(weights) for weights in reach]
+        if min(held.combos for held in pair) < LEAST * DECK.num_hands:
             continue
         rows += [
             {"seat": seat, "name": f"{pot}: {said}", "text": str(pair[p])}

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import itertools
 import json
 import re
 from collections import Counter, defaultdict
@@ -150,26 +151,31 @@ class Structure:
         )
 
     @property
-    def vague_elsewhere(self) -> dict[str, int]:
-        """How many such names there are in tests, in tools and benchmarks, and in JavaScript."""
+    def vague_elsewhere(self) -> dict[str, list[str]]:
+        """Where such names are in tests, in tools, benchmarks and docs, and in JavaScript."""
 
-        def in_python(*folders: str) -> int:
+        def in_python(*folders: str) -> list[str]:
             places = (self.root.parents[1] / name for name in folders)
             files = (path for place in places for path in place.rglob("*.py"))
-            trees = (ast.parse(path.read_text(encoding="utf-8")) for path in files)
-            return sum(bound_name(node) in VAGUE for tree in trees for node in ast.walk(tree))
+            trees = ((path, ast.parse(path.read_text(encoding="utf-8"))) for path in files)
+            return [
+                f"{path.name}:{getattr(node, 'lineno', 1)} {name}"
+                for path, tree in trees
+                for node in ast.walk(tree)
+                if (name := bound_name(node)) in VAGUE
+            ]
 
         pages = (path for path in self.root.rglob("*.js") if "vendor" not in path.parts)
-        names = (
-            name
-            for path in pages
-            for match in BINDINGS.finditer(path.read_text(encoding="utf-8"))
-            for name in match.groups()
-        )
         return {
             "tests": in_python("tests"),
-            "tools and benchmarks": in_python("tools", "benchmarks"),
-            "JavaScript": sum(name in VAGUE for name in names),
+            "tools, benchmarks and docs": in_python("tools", "benchmarks", "docs"),
+            "JavaScript": [
+                f"{path.name} {name}"
+                for path in pages
+                for match in BINDINGS.finditer(path.read_text(encoding="utf-8"))
+                for name in match.groups()
+                if name in VAGUE
+            ],
         }
 
     @cached_property
@@ -179,7 +185,7 @@ class Structure:
 
     @cached_property
     def long_code(self) -> list[tuple[int, str]]:
-        """The same without docstrings, which are the help of commands."""
+        """Functions of more than `LONG` lines without docstrings, the help of commands."""
         return self._largest(LONG, code_lines)
 
     @cached_property
@@ -231,7 +237,9 @@ class Structure:
             "casts to kinds above the engines": len(self.casts),
             "private names of other packages": len(self.private),
             "vague names": len(self.vague),
-            "vague names elsewhere": self.vague_elsewhere,
+            "vague names elsewhere": {
+                where: len(names) for where, names in self.vague_elsewhere.items()
+            },
             f"functions over {LONG} lines": len(self.long),
             f"functions over {LONG} lines without their docstrings": len(self.long_code),
             "longest function": max((size for size, _ in self.long), default=LONG),
@@ -339,6 +347,8 @@ def main() -> None:
     shown("circle with types", structure.circles(for_types=True))
     shown("cast", structure.casts)
     shown("private", structure.private)
+    shown("vague", structure.vague)
+    shown("vague", itertools.chain.from_iterable(structure.vague_elsewhere.values()))
     shown("long", structure.long)
     shown("wide", structure.wide)
 

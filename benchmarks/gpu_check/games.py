@@ -277,7 +277,7 @@ def check(
     for name in names:
         result[name] = game(device, shaken(sequence_tree(compile(games.load(name))), rng), rng)
     cuts = cut(compile(games.load(at[0])), at[1])
-    subgames = [each for each in cuts if isinstance(each, SequenceSubgame)]
+    subgames = [part for part in cuts if isinstance(part, SequenceSubgame)]
     out["gadgets"] = {
         name: gadget(device, how, subgames[int(rng.integers(len(subgames)))], rng)
         for name, how in techniques().items()
@@ -287,7 +287,7 @@ def check(
         for name, how in techniques().items()
         if not how.keep_safe
     }
-    numbers = [v for each in (*result.values(), out["gadgets"]) for v in each.values()]
+    numbers = [v for case in (*result.values(), out["gadgets"]) for v in case.values()]
     out["worst"] = max(v for v in numbers if not isinstance(v, bool))
     out["same bits again"] = all(v for v in numbers if isinstance(v, bool))
     out["time"] = {

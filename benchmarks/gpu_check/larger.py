@@ -92,17 +92,17 @@ def solved(spot: Spot, plan: Schedule, count: int, link: Link, until: float) -> 
     cfr = spot.cfr(plan)
     result["s to make and pin memory"] = now(batch) - begin
     result["first three, with compiling, s"] = WARM * advance(cfr, plan, 1, WARM)
-    each = advance(cfr, plan, WARM + 1, 1)
-    rest = max(1, int(min(count - WARM - 1, (until - time.perf_counter()) / each)))
-    each = advance(cfr, plan, WARM + 2, rest)
+    seconds = advance(cfr, plan, WARM + 1, 1)
+    rest = max(1, int(min(count - WARM - 1, (until - time.perf_counter()) / seconds)))
+    seconds = advance(cfr, plan, WARM + 2, rest)
     up, down = crossing(cfr.pair)
     result |= {
         "iterations": WARM + 1 + rest,
-        "ms per iteration": each * 1e3,
+        "ms per iteration": seconds * 1e3,
         "GB up": up / 1e9,
         "GB down": down / 1e9,
-        "share of the link, up": up / each / link.up,
-        "share of the link, both ways": (up + down) / each / link.both,
+        "share of the link, up": up / seconds / link.up,
+        "share of the link, both ways": (up + down) / seconds / link.both,
     }
     return result | measure.peaks(batch), cfr.pair
 

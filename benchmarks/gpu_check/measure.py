@@ -141,7 +141,7 @@ def least_bytes(batch: RangeBatch) -> int:
 
 
 def moved_bytes(batch: RangeBatch) -> int:
-    """The same with the lanes and values that pass between kernels, on the last street."""
+    """`least_bytes` with the lanes and values that pass between kernels, on the last street."""
     level, total = batch.levels[-1], least_bytes(batch)
     for p in (0, 1):
         wide = level.units * level.hands[p].wide * 4

@@ -77,16 +77,16 @@ LAYERS = "games tree engines solve abstraction interop refine play papers"
 # Pages ---------------------------------------------------------------------------------------
 def places() -> dict[str, str]:
     """Path in the repository -> path in the site, for every page and picture."""
-    found = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
-    found |= {"README.md": "index.md", "docs/results": "results/index.md"}
+    site_paths = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+    site_paths |= {"README.md": "index.md", "docs/results": "results/index.md"}
     for path in sorted([*ROOT.glob("docs/**/*.md"), *ROOT.glob("docs/**/*.png")]):
         name = path.relative_to(ROOT).as_posix()
-        found[name] = name.removeprefix("docs/").replace("README.md", "index.md")
+        site_paths[name] = name.removeprefix("docs/").replace("README.md", "index.md")
     for path in sorted(ROOT.glob("docs/**/*.svg")):
-        found[path.relative_to(ROOT).as_posix()] = path.relative_to(ROOT / "docs").as_posix()
+        site_paths[path.relative_to(ROOT).as_posix()] = path.relative_to(ROOT / "docs").as_posix()
     for path in sorted(ROOT.glob("docs/results/*.json")):  # a link to a file leads to its page
-        found[path.relative_to(ROOT).as_posix()] = f"results/{path.stem}.md"
-    return found
+        site_paths[path.relative_to(ROOT).as_posix()] = f"results/{path.stem}.md"
+    return site_paths
 
 
 def relinked(text: str, source: str, where: dict[str, str]) -> str:
@@ -131,10 +131,10 @@ def write(name: str, text: str) -> None:
 def title(name: str) -> str:
     """The first heading of a page in the site."""
     text = (STAGE / name).read_text(encoding="utf-8")
-    found = re.search(r"^# (.+)$", text, re.MULTILINE)
-    if found is None:
+    heading = re.search(r"^# (.+)$", text, re.MULTILINE)
+    if heading is None:
         sys.exit(f"The page {name} has no heading.")
-    return found[1].replace("`", "")
+    return heading[1].replace("`", "")
 
 
 def result_pages(where: dict[str, str]) -> tuple[list[str], list[str]]:
@@ -163,22 +163,22 @@ def modules() -> Iterator[str]:
 
 def api_pages() -> list[str]:
     """One page per layer, with the docstrings of its modules; the first page has the nouns."""
-    found, pages = list(modules()), ["api/index.md"]
-    write("api/index.md", _front(found))
+    names, pages = list(modules()), ["api/index.md"]
+    write("api/index.md", _front(names))
     packages = {path.parent.name for path in (ROOT / "src/subgame").glob("*/__init__.py")}
     known = [name for name in LAYERS.split() if name in packages]
-    layers = [*known, *sorted(p for p in packages - {*known} if f"subgame.{p}" in found)]
-    top = [m for m in found if m.count(".") == 1 and m.split(".")[1] not in packages]
+    layers = [*known, *sorted(p for p in packages - {*known} if f"subgame.{p}" in names)]
+    top = [m for m in names if m.count(".") == 1 and m.split(".")[1] not in packages]
     write("api/subgame.md", "# subgame\n\n" + "\n".join(f"::: {m}\n" for m in top))
     pages.append("api/subgame.md")
     for layer in layers:
-        inside = [m for m in found if f"{m}.".startswith(f"subgame.{layer}.")]
+        inside = [m for m in names if f"{m}.".startswith(f"subgame.{layer}.")]
         pages.append(f"api/{layer}.md")
         write(pages[-1], f"# subgame.{layer}\n\n" + "\n".join(f"::: {m}\n" for m in inside))
     return pages
 
 
-def _front(found: list[str]) -> str:
+def _front(known_modules: list[str]) -> str:
     """What ``subgame`` exports, each with a link to its docstring."""
     tree = ast.parse((ROOT / "src/subgame/__init__.py").read_text(encoding="utf-8"))
     values: dict[str, Any] = {}
@@ -187,7 +187,7 @@ def _front(found: list[str]) -> str:
             name = node.targets[0].id
             if name in ("_NAMES", "__all__"):
                 values[name] = ast.literal_eval(node.value)
-    home = {each: m for m, names in values["_NAMES"].items() for each in names.split()}
+    home = {word: m for m, names in values["_NAMES"].items() for word in names.split()}
     groups: dict[str, list[str]] = {
         "Verbs and modules": [],
         "Techniques": [],
@@ -199,7 +199,7 @@ def _front(found: list[str]) -> str:
         at = f"subgame.{home[name]}.{name}" if name in home else f"subgame.{name}"
         if name in ("solve", "refine"):  # packages that can be called
             at = f"subgame.{'solve.solver' if name == 'solve' else 'refine.verbs.refine'}.{name}"
-        known = at in found or at.rpartition(".")[0] in found
+        known = at in known_modules or at.rpartition(".")[0] in known_modules
         shown = f"[`sg.{name}`][{at}]" if known else f"`sg.{name}`"
         kind = kinds.get(home.get(name, ""), "Verbs and modules" if name.islower() else "Nouns")
         groups[kind].append(f"| {shown} | {summary(at)} |")
@@ -281,7 +281,7 @@ def build() -> int:
     )
     said = re.sub(r"\x1b\[[\d;]*m", "", done.stdout + done.stderr.partition("Traceback")[0])
     print(said.strip())
-    if elsewhere := {found for page in SITE.rglob("*.html") for found in fetched(page)}:
+    if elsewhere := {address for page in SITE.rglob("*.html") for address in fetched(page)}:
         print(
             f"The site would fetch {', '.join(sorted(elsewhere))}; it must work without a network."
         )

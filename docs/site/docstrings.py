@@ -16,7 +16,7 @@ CODE = re.compile(r"(```.*?```|^    .*?$|``[^`]+``|`[^`]+`)", re.MULTILINE | re.
 
 def as_markdown(text: str) -> str:
     """The text of a docstring as Markdown."""
-    parts = CODE.split(DOCTEST.sub(lambda found: f"```pycon\n{found[0]}\n```", text))
+    parts = CODE.split(DOCTEST.sub(lambda example: f"```pycon\n{example[0]}\n```", text))
     parts[::2] = [part.replace("][", "]\\[").replace("*", "\\*") for part in parts[::2]]
     return "".join(parts)
 

@@ -18,22 +18,22 @@ LONGEST = 40
 
 def page_of(path: Path) -> str:
     """The page of one file: the paper's figures beside ours, the picture, the notes, the source."""
-    found = json.loads(path.read_text(encoding="utf-8"))
-    notes = found.pop("notes", [])
-    notes += [found.pop("note")] if "note" in found else []
-    about = {key: found.pop(key) for key in ABOUT.split() if key in found}
-    found.pop("key", None)
+    result = json.loads(path.read_text(encoding="utf-8"))
+    notes = result.pop("notes", [])
+    notes += [result.pop("note")] if "note" in result else []
+    about = {key: result.pop(key) for key in ABOUT.split() if key in result}
+    result.pop("key", None)
     lines = [f"# {path.stem}", ""]
     for key in ("what", "paper", "columns"):
-        if key in found:
-            lines += [f"{_sentence(str(found.pop(key)))}", ""]
+        if key in result:
+            lines += [f"{_sentence(str(result.pop(key)))}", ""]
     if path.with_suffix(".svg").exists():
         lines += [f"![The figures of {path.stem}]({path.stem}.svg)", ""]
-    if "data" in found:  # a reproduction: the rest are the numbers behind the picture
-        found.pop("data")
-    if "rows" in found:
-        found["Figures"] = found.pop("rows")
-    lines += _value(found, 2)
+    if "data" in result:  # a reproduction: the rest are the numbers behind the picture
+        result.pop("data")
+    if "rows" in result:
+        result["Figures"] = result.pop("rows")
+    lines += _value(result, 2)
     if notes:
         lines += ["## Notes", "", *(f"- {as_text(note)}" for note in notes), ""]
     lines += ["## How it was made", "", *_value(about, 3), f"The file: [{path.name}]({path.name})."]
@@ -64,13 +64,13 @@ def _nested(value: Any) -> bool:
 
 def _alike(rows: dict[str, Any]) -> bool:
     """Whether dictionaries have the same few keys, so that they are lines of one table."""
-    given = list(rows.values())
+    lines = list(rows.values())
     return (
-        len(given) > 1
-        and all(isinstance(row, dict) for row in given)
-        and len({tuple(row) for row in given}) == 1
-        and len(given[0]) <= 8
-        and not any(_nested(cell) for row in given for cell in row.values())
+        len(lines) > 1
+        and all(isinstance(row, dict) for row in lines)
+        and len({tuple(row) for row in lines}) == 1
+        and len(lines[0]) <= 8
+        and not any(_nested(cell) for row in lines for cell in row.values())
     )
 
 

@@ -86,7 +86,7 @@ def test_no_strategy_in_the_buckets_beats_the_best_answer(p: int) -> None:
             noise = rng.random(tuple(block.values.shape), np.float32) < 0.2
             block.values.copy_(torch.where(torch.from_numpy(noise), 1.0, answer.values))
         tried.append(drawn)
-    assert max(made.wins(1 - p, theirs, each) for each in tried) <= best + 1e-4
+    assert max(made.wins(1 - p, theirs, strategy) for strategy in tried) <= best + 1e-4
     assert made.wins(1 - p, theirs, tried[-1]) < best - 1e-3
 
 
@@ -95,8 +95,8 @@ def test_a_saved_blueprint_continues(tmp_path: Path, schedule: str) -> None:
     made = solved(abstract(small(), {"flop": 6}).buckets, 15, schedule)
     made.save(tmp_path / "blueprint.npz")
     again = Blueprint.load(tmp_path / "blueprint.npz", small())
-    for each in (made, again):
-        each.advance(10)
+    for blueprint in (made, again):
+        blueprint.advance(10)
     assert again.iterations == 25
     assert again.exploitability().per_seat == made.exploitability().per_seat
     assert again.wins(0, again.average(0), again.last(1)) == made.wins(

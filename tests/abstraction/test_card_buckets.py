@@ -108,10 +108,10 @@ def test_textures_share_no_bucket() -> None:
     assert made.quality["flop"].used <= 24
     sets = [frozenset(row[row >= 0].tolist()) for row in of]
     joined: list[set[int]] = []
-    for each in sets:  # boards that share a bucket are of one texture
-        touching = [group for group in joined if group & each]
-        joined = [group for group in joined if not group & each]
-        joined.append(set(each).union(*touching))
+    for buckets in sets:  # boards that share a bucket are of one texture
+        touching = [group for group in joined if group & buckets]
+        joined = [group for group in joined if not group & buckets]
+        joined.append(set(buckets).union(*touching))
     assert 2 <= len(joined) <= 4
 
 

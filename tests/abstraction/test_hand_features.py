@@ -63,13 +63,13 @@ def test_features_are_those_of_brute_force(cards: int, showdown: int, device: st
     }
     for board, hand, point in some(where, cards + showdown):
         boards = runouts(board, hand, showdown)
-        won = [shown(each, hand) for each in boards]
-        equity = np.array([np.mean([w for _, w in each]) for each in won])
+        won = [shown(runout, hand) for runout in boards]
+        equity = np.array([np.mean([w for _, w in outcomes]) for outcomes in won])
         assert result["ehs"][point, 0] == pytest.approx(equity.mean(), abs=1e-6)
         assert result["ehs2"][point, 0] == pytest.approx((equity**2).mean(), abs=1e-6)
         for g, group in enumerate(groups):
-            met = [[w for other, w in each if group[other]] for each in won]
-            want = [np.mean(each) for each in met if each]
+            met = [[w for other, w in outcomes if group[other]] for outcomes in won]
+            want = [np.mean(wins) for wins in met if wins]
             assert result["ochs"][point, g] == pytest.approx(np.mean(want) if want else 0.5, 1e-5)
         bins = np.minimum((equity.astype(np.float32) * 10).astype(int), 9)
         share = np.cumsum(np.bincount(bins, minlength=10)) / len(boards) / 10

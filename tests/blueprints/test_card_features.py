@@ -86,13 +86,13 @@ def test_the_bucket_of_one_hand_is_that_of_all_hands(cards: CardBuckets) -> None
     one = CardBuckets.restored(SMALL, cards.centres, cards.thresholds)
     stored = cards.with_flops(cards.tables())
     exact = Lossless.of_deck(Deck("9TJQK", "cd"), 2)
-    for each, board in itertools.product((one, stored, exact), ("", "Jd 9c Tc", "Jd 9c Tc Kc")):
-        if each is exact and len(board) > 8:
+    for buckets, board in itertools.product((one, stored, exact), ("", "Jd 9c Tc", "Jd 9c Tc Kc")):
+        if buckets is exact and len(board) > 8:
             continue
-        there = each.deck.parse(board)
-        free = np.flatnonzero(each.deck.compatible(there)).tolist()
-        alone = [each.of_hand(there, hand) for hand in free]
-        assert alone == each.of(there)[free].tolist()
+        there = buckets.deck.parse(board)
+        free = np.flatnonzero(buckets.deck.compatible(there)).tolist()
+        alone = [buckets.of_hand(there, hand) for hand in free]
+        assert alone == buckets.of(there)[free].tolist()
     river = SMALL.parse("Jd 9c Tc Kc Kd")
     free = np.flatnonzero(SMALL.compatible(river)).tolist()
     assert [one.of_hand(river, hand) for hand in free] == cards.of(river)[free].tolist()

@@ -230,10 +230,10 @@ def test_two_processes_are_one_within_rounding(tmp_path: Path, trainer: Trainer)
 
 
 @pytest.mark.parametrize(
-    ("device", "found", "backend"), [("cuda", "cuda:3", "nccl"), ("torch", "torch", "gloo")]
+    ("device", "expected", "backend"), [("cuda", "cuda:3", "nccl"), ("torch", "torch", "gloo")]
 )
 def test_processes_of_torchrun_join_by_nccl_on_gpus(
-    device: str, found: str, backend: str, monkeypatch: pytest.MonkeyPatch
+    device: str, expected: str, backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     torch = pytest.importorskip("torch")
     assert join_group(device) == device  # not started by torchrun
@@ -242,8 +242,8 @@ def test_processes_of_torchrun_join_by_nccl_on_gpus(
     monkeypatch.setattr(torch.distributed, "init_process_group", messages.append)
     monkeypatch.setenv("WORLD_SIZE", "4")
     monkeypatch.setenv("LOCAL_RANK", "3")
-    assert join_group(device) == found
-    assert messages == ([found] if device == "cuda" else []) + [backend]
+    assert join_group(device) == expected
+    assert messages == ([expected] if device == "cuda" else []) + [backend]
 
 
 # Files and agents.
@@ -307,7 +307,7 @@ def test_the_default_card_says_what_the_result_files_say() -> None:
     learned = card["learned response, wins from it in its buckets, mbb/h"]
     kept = json.loads((ROOT / learned["result"]).read_text())["data"]["found"]
     assert learned["mean"] == round(kept["the blueprint alone"]["mean"], 1)
-    (by_lbr,) = [each for name, each in card.items() if name.startswith("local best response")]
+    (by_lbr,) = [entry for name, entry in card.items() if name.startswith("local best response")]
     contests = json.loads((ROOT / by_lbr.pop("result")).read_text())["data"]["contests"]
     assert len(by_lbr) == 2
     for version, answer in by_lbr.items():

@@ -118,7 +118,7 @@ def test_an_interrupted_refinement_shows_what_it_has(
         "--json",
     )
     assert answer.code == 130
-    assert [each["technique"] for each in answer.json()["techniques"]] == ["unsafe"]
+    assert [row["technique"] for row in answer.json()["techniques"]] == ["unsafe"]
     spot = tmp_path / "spot.safetensors"
     save(sg.Strategy.uniform(sg.compile(GAMES["river"])), spot)
     early = cli("refine", str(spot), "--json")  # while the kernels are got ready

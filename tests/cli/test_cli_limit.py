@@ -155,12 +155,12 @@ def test_train_and_play_by_it(cli: Cli, folder: Path, tmp_path: Path) -> None:
     )
     made = cli(*train, *options, "--json").json()
     assert (made["game"], made["out"], made["layers"]) == ("leduc-ranks", str(out), [64, 64])
-    assert [each["player"] for each in made["networks"]] == [0, 1]
-    for each in made["networks"]:
-        assert each["continuations"] == ["blueprint", "10 x c", "10 x r", "10 x f"]
-        assert each["training_error"] < 0.1 * each["spread"]
-        assert 0 < each["data_error"] < 0.2 * each["spread"]
-        assert each["holdout_error"] is None
+    assert [network["player"] for network in made["networks"]] == [0, 1]
+    for network in made["networks"]:
+        assert network["continuations"] == ["blueprint", "10 x c", "10 x r", "10 x f"]
+        assert network["training_error"] < 0.1 * network["spread"]
+        assert 0 < network["data_error"] < 0.2 * network["spread"]
+        assert network["holdout_error"] is None
     base = ("limit", "leduc-ranks", file, "--json", "--best-below")
     learned = cli(*base, "--leaves", str(out)).json()
     again = cli(*base, "--leaves", str(out), "--at", ROUND).json()

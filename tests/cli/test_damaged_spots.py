@@ -31,7 +31,7 @@ def saved(cli: Cli, tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", ["regret0", "average1", "player0", "ev0"])
 def test_numbers_that_are_not_finite(cli: Cli, saved: Path, name: str) -> None:
     head, tensors = read_tensors(saved)
-    arrays = {key: np.array(each) for key, each in tensors.items()}
+    arrays = {key: np.array(tensor) for key, tensor in tensors.items()}
     arrays[name].ravel()[-1] = np.nan
     write_tensors(saved, arrays, head)
     for words in (
@@ -50,7 +50,7 @@ def test_numbers_that_are_not_finite(cli: Cli, saved: Path, name: str) -> None:
 def test_a_damaged_state_of_the_solver(cli: Cli, saved: Path) -> None:
     head, tensors = read_tensors(saved)
     for wrong in ("", "[", "[1]", json.dumps({"iteration": 3, "schedule": "[]"})):
-        arrays = {key: np.array(each) for key, each in tensors.items()}
+        arrays = {key: np.array(tensor) for key, tensor in tensors.items()}
         write_tensors(saved, arrays, {**head, "state": wrong})
         answer = cli("endgame", str(saved), "--iterations", "5")
         assert (answer.code, answer.out) == (2, "")

@@ -120,7 +120,7 @@ def test_sixteen_bits_hold_the_solution(cli: Cli, spot: Path) -> None:
     again = Endgame.open("half.safetensors")
     assert again.strategy.probs[0].dtype == np.float16
     assert again.ev == solved.ev  # stored
-    one, two = (each.decision("x b50 c / 3c") for each in (solved, again))
+    one, two = (endgame.decision("x b50 c / 3c") for endgame in (solved, again))
     assert two.ev == pytest.approx(one.ev, abs=0.05)
     assert two.frequency == pytest.approx(one.frequency, abs=1e-3)
     gap = sg.exploitability(again.tree, load("half.safetensors"))

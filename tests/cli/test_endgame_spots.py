@@ -48,11 +48,11 @@ def test_folded_ranges(cli: Cli, tmp_path: Path) -> None:
     file, out = tmp_path / "range.txt", tmp_path / "spot.safetensors"
     file.write_text("random,77+:0,AT+:0")
     folded = ("--folded", "KK+,AK:0.5", "--folded", f"@{file}", *FEW)
-    found = cli(*SPOT, *folded, "--json", "--out", str(out), "--save", "strategy").json()
-    assert sum(found["ev"]) == pytest.approx(100, abs=1e-3)
-    assert found["ev"] != pytest.approx(cli(*SPOT, *FEW, "--json").json()["ev"], abs=0.1)
+    solved = cli(*SPOT, *folded, "--json", "--out", str(out), "--save", "strategy").json()
+    assert sum(solved["ev"]) == pytest.approx(100, abs=1e-3)
+    assert solved["ev"] != pytest.approx(cli(*SPOT, *FEW, "--json").json()["ev"], abs=0.1)
     again = cli("endgame", str(out), "--json").json()
-    assert (again["root"], again["ev"]) == (found["root"], found["ev"])
+    assert (again["root"], again["ev"]) == (solved["root"], solved["ev"])
     assert "2 ranges (bunching)" in cli("endgame", str(out)).out
     assert "--folded: In the range 'AXs'" in cli(*SPOT, "--folded", "AXs").err
     assert "without prediction" in cli(*SPOT, *folded, "--schedule", "pcfr+").err

@@ -177,7 +177,7 @@ def test_a_run_goes_on_without_checkpoints(full: Path, monkeypatch: pytest.Monke
     with pytest.warns(NotSavedWarning, match=ENOSPC) as said:
         solved = sg.solve(tree, iterations=40, checkpoint=checkpoint)
     assert solved.iterations == 40
-    assert any("The run continues." in str(each.message) for each in said)
+    assert any("The run continues." in str(warning.message) for warning in said)
     assert f"It was saved as {rescued('run.ckpt')} instead." in str(said[-1].message)
     assert not list(full.iterdir())
     again = sg.solve(tree, iterations=80, resume=rescued("run.ckpt"))

@@ -21,7 +21,7 @@ NAMES = class_names(DECK)
 
 
 @pytest.fixture(scope="module")
-def found() -> PreflopSolution:
+def solution() -> PreflopSolution:
     return solve_preflop(20, "2.5r / raise a / cap 2", iterations=100)
 
 
@@ -37,10 +37,10 @@ def test_push_or_fold_is_one_of_its_trees() -> None:
             assert call[name]["call 9"] == pytest.approx(chart.call[name], abs=0.02), name
 
 
-def test_the_value_is_that_of_all_pairs_of_hands(found: PreflopSolution) -> None:
+def test_the_value_is_that_of_all_pairs_of_hands(solution: PreflopSolution) -> None:
     """Hand by hand of the small blind: every line with its chance and what it pays."""
     table, value = preflop(), 0.0
-    charts = {line: found.decision(line).probs for line in found.lines()}
+    charts = {line: solution.decision(line).probs for line in solution.lines()}
     root, limped, opened = charts[""], charts["call 0.5"].T, charts["raise to 2.5"].T
     jammed = charts["call 0.5, raise to 2.5, all-in 20"].T
     for i in range(169):
@@ -52,21 +52,21 @@ def test_the_value_is_that_of_all_pairs_of_hands(found: PreflopSolution) -> None
         answer = faced[0] * -2.5 + faced[1] * 20 * even
         pay += root[i, 2] * (opened[0] + opened[1] * 2.5 * even + opened[2] * answer)
         value += table.pairs[i] @ pay
-    assert value / table.pairs.sum() == pytest.approx(found.value, abs=1e-9)
+    assert value / table.pairs.sum() == pytest.approx(solution.value, abs=1e-9)
 
 
-def test_a_decision_by_classes(found: PreflopSolution) -> None:
-    first = found.decision()
+def test_a_decision_by_classes(solution: PreflopSolution) -> None:
+    first = solution.decision()
     assert first.names == ("fold", "call 0.5", "raise to 2.5")
     assert first.frequency.sum() == pytest.approx(1)
-    answer = found.decision("raise to 2.5")
+    answer = solution.decision("raise to 2.5")
     assert answer.seat == "big blind"
     assert answer.reach == pytest.approx(np.ones(169))
-    later = found.decision("raise to 2.5, all-in")
+    later = solution.decision("raise to 2.5, all-in")
     row = next(row for row in later.class_table() if row["class"] == "AA")
     assert row["weight"] == pytest.approx(first.chart()["AA"]["raise to 2.5"])
     assert row["fold"] < 0.01
-    assert found.exploitability < 0.01
+    assert solution.exploitability < 0.01
     for stack, bets in ((1, "a"), (20, "2.5q")):
         with pytest.raises(SubgameError):
             solve_preflop(stack, bets)

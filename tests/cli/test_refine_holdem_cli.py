@@ -161,8 +161,8 @@ def test_techniques_side_by_side(cli: Cli, folder: Path) -> None:
     first = [row[0] for row in rows if row]
     assert first[first.index("technique") :][:4] == ["technique", "before", "unsafe", "maxmargin"]
     result = cli(*options, "unsafe,maxmargin", "--json").json()
-    assert [each["technique"] for each in result["techniques"]] == ["unsafe", "maxmargin"]
-    assert all(set(each) == KEYS for each in result["techniques"])
+    assert [row["technique"] for row in result["techniques"]] == ["unsafe", "maxmargin"]
+    assert all(set(row) == KEYS for row in result["techniques"])
     every = cli(
         "refine",
         "coin-toss",
@@ -190,7 +190,7 @@ def test_techniques_side_by_side(cli: Cli, folder: Path) -> None:
         "20",
         "--json",
     ).json()
-    same = next(each for each in every if each["technique"] == "maxmargin")
+    same = next(row for row in every if row["technique"] == "maxmargin")
     assert same["exploitability_after"] == alone["exploitability_after"]
 
 

@@ -41,38 +41,38 @@ def game(flop: str) -> Holdem:
 
 
 @pytest.fixture(scope="module")
-def found() -> Table:
+def table() -> Table:
     return flop_report(FLOPS, game, target=10, threads=1)
 
 
-def test_a_row_is_the_solution_of_its_flop(found: Table) -> None:
-    row = found[2]
+def test_a_row_is_the_solution_of_its_flop(table: Table) -> None:
+    row = table[2]
     result = sg.solve(sg.compile(game(row["flop"]), merge=True), "hs-dcfr", target=2.0, threads=1)
     solved = Endgame.of(result.strategy)
     assert (row["ev_oop"], row["equity_ip"]) == (solved.ev[0], solved.equity[1])
     assert row["oop all-in 10"] == pytest.approx(float(solved.decision().frequency[1]))
     assert row["ip check"] == pytest.approx(float(solved.decision("c").frequency[0]))
     assert row["exploitability_percent"] <= 10
-    mean = weighted_mean(found)
-    assert mean["ev_oop"] == pytest.approx(np.average(found.column("ev_oop"), weights=[4, 1, 2]))
+    mean = weighted_mean(table)
+    assert mean["ev_oop"] == pytest.approx(np.average(table.column("ev_oop"), weights=[4, 1, 2]))
     assert "iterations" not in mean
 
 
-def test_an_executor_gives_the_same_rows_in_the_same_order(found: Table) -> None:
+def test_an_executor_gives_the_same_rows_in_the_same_order(table: Table) -> None:
     with ThreadPoolExecutor(2) as pool:
         again = flop_report(FLOPS, game, target=10, threads=1, executor=pool)
-    for one, two in zip(found, again, strict=True):
+    for one, two in zip(table, again, strict=True):
         assert {**one, "seconds": 0} == {**two, "seconds": 0}
 
 
 def test_a_killed_report_goes_on_where_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: Table
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: Table
 ) -> None:
     log, solved = tmp_path / "log.jsonl", []
 
     def row(task: report.Task, tree: object) -> dict[str, Any]:
         solved.append(task.flop.name)
-        return next(dict(each) for each in found if each["flop"] == task.flop.name)
+        return next(dict(entry) for entry in table if entry["flop"] == task.flop.name)
 
     monkeypatch.setattr(report, "flop_row", row)
     flop_report(FLOPS[:2], game, target=10, log=log)
@@ -80,7 +80,7 @@ def test_a_killed_report_goes_on_where_it_was(
     log.write_text(text[:-30])  # killed while the second row was written
     again = flop_report(FLOPS, game, target=10, log=log)
     assert solved == ["AhKd2c", "8h8d7h", "8h8d7h", "QcJc9s"]
-    assert [each["flop"] for each in again] == [flop.name for flop in FLOPS]
+    assert [entry["flop"] for entry in again] == [flop.name for flop in FLOPS]
     assert flop_report(FLOPS, game, target=10, log=log) == again
     assert len(solved) == 4
     with pytest.raises(sg.SubgameError, match="is the log of another report"):
@@ -98,7 +98,7 @@ flop_report(
 """
 
 
-def test_a_report_goes_on_after_kill_9(tmp_path: Path, found: Table) -> None:
+def test_a_report_goes_on_after_kill_9(tmp_path: Path, table: Table) -> None:
     log, paths = tmp_path / "log.jsonl", [str(Path(__file__).parent)]
     script = KILLED.format(tests=paths[0], log=str(log))
     killed = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True)
@@ -107,7 +107,7 @@ def test_a_report_goes_on_after_kill_9(tmp_path: Path, found: Table) -> None:
     assert [row["flop"] for row in kept[1:]] == ["AhKd2c"]
     again = flop_report(FLOPS, game, target=10, threads=1, log=log)
     assert again[0] == kept[1]
-    files = [Table({**row, "seconds": 0} for row in rows).to_csv() for rows in (found, again)]
+    files = [Table({**row, "seconds": 0} for row in rows).to_csv() for rows in (table, again)]
     assert files[0] == files[1]
 
 
@@ -131,7 +131,7 @@ def test_a_flop_whose_run_stalls_is_the_best_that_was_measured(
         run.advance(40)
         run.measure()
         run.best = run.strategy()
-        averages: list[Any] = [each.average for each in run.cfr.pair]
+        averages: list[Any] = [regrets.average for regrets in run.cfr.pair]
         for average in averages:
             average[...] = 1
         run.measure()
@@ -164,18 +164,18 @@ def test_a_run_is_evaluated_where_it_was_solved() -> None:
         for some, every in zip(result.strategy.probs, whole.strategy.probs, strict=True):
             np.testing.assert_allclose(some[some > 0], every[some > 0], atol=1e-6)
             assert ((some > 0).sum() < (every > 0).sum()) == (streets == 1)
-        mine, theirs = (each.decision("c").table()["QhQc"] for each in (result, whole))
+        mine, theirs = (endgame.decision("c").table()["QhQc"] for endgame in (result, whole))
         assert mine == pytest.approx(theirs, abs=1e-6)
 
 
-def test_a_page_has_the_table_and_nothing_from_elsewhere(found: Table) -> None:
-    text = page(found, weighted_mean(found), "Flops <1>", "of a test")
+def test_a_page_has_the_table_and_nothing_from_elsewhere(table: Table) -> None:
+    text = page(table, weighted_mean(table), "Flops <1>", "of a test")
     assert "Flops &lt;1&gt;" in text
     assert not re.search(r"(src|href)=", text)
     data = re.search(r"const rows = (\[.*?\]), mean = (\{.*?\}), cols = (\[.*?\]);", text)
     assert data is not None
-    assert [row["flop"] for row in json.loads(data[1])] == found.column("flop")
-    assert json.loads(data[3]) == found.columns
+    assert [row["flop"] for row in json.loads(data[1])] == table.column("flop")
+    assert json.loads(data[3]) == table.columns
 
 
 def test_a_quote_is_about_the_largest_flop(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,11 +235,11 @@ def test_subsets_have_the_quality_that_is_told() -> None:
     from preflop_data import make
 
     equity = make()["flop_equity"].astype(np.float64)
-    for size, each in subsets()["subsets"].items():
+    for size, subset in subsets()["subsets"].items():
         chosen = flops(size)
         weights = np.array([flop.weight for flop in chosen])
         for name, value in quality(equity, places(chosen), weights).items():
-            assert each["quality"][name] == pytest.approx(value, abs=2e-3)
+            assert subset["quality"][name] == pytest.approx(value, abs=2e-3)
 
 
 def test_flops_of_a_file(tmp_path: Path) -> None:
@@ -333,9 +333,9 @@ def test_the_command_report(cli: Cli) -> None:
     assert len(Path("r.csv").read_text().splitlines()) == 3
     again = cli(*arguments, "--json").json()
     assert again["rows"] == json.loads(Path("r.json").read_text())
-    messages = cli(*arguments, "--quote")
-    assert messages.out == ""
-    assert "2 flops, 2 of them done, to 10 %" in messages.err
+    quote = cli(*arguments, "--quote")
+    assert quote.out == ""
+    assert "2 flops, 2 of them done, to 10 %" in quote.err
     Path("one.txt").write_text("AhKd2c\n")
     other = cli("report", "--flops", "one.txt", *SPOT, "--target", "20%", "--log", "log.jsonl")
     assert "log of another report" in other.err

@@ -81,8 +81,8 @@ def test_two_matches_at_once_write_no_hand_twice(tmp_path: Path) -> None:
         subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         for _ in range(2)
     ]
-    said = [each.communicate(timeout=PATIENCE)[1] for each in both]
-    codes = sorted(each.returncode for each in both)
+    said = [process.communicate(timeout=PATIENCE)[1] for process in both]
+    codes = sorted(process.returncode for process in both)
     assert codes in ([0, 0], [0, 2]), said  # one after the other, or one was refused
     if codes == [0, 2]:
         assert any("is in use by process" in text for text in said)

@@ -36,8 +36,8 @@ def test_the_first_iterations_are_those_of_the_explicit_tree(
     """The numbers are those of an independent loop of CFR+."""
     for explicit in (True, False):
         tree = sg.compile(turn(SMALL), explicit=explicit, merge=explicit)
-        found = sg.solve(tree, "cfr+", iterations=iterations).exploitability
-        assert float(found) == pytest.approx(expected, abs=1e-5)
+        gap = sg.solve(tree, "cfr+", iterations=iterations).exploitability
+        assert float(gap) == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize("storage", ["float32", "int16"])
@@ -51,14 +51,14 @@ def test_small_weights_count_and_zeros_are_zero(storage: str) -> None:
         if storage == "int16" and size < 1e-30:
             continue  # less than its smallest scale
         weights = engine.regrets(0).regret
-        given = np.zeros(tree.stored(0), np.float32)
+        numbers = np.zeros(tree.stored(0), np.float32)
         cells = [side.sequences(i) for i in range(len(side.names))]
         for i, at in enumerate(cells):
             if i % 3 == 1:
-                given[at[0]] = size
+                numbers[at[0]] = size
             elif i % 3 == 2:
-                given[at] = -size
-        weights[:] = given
+                numbers[at] = -size
+        weights[:] = numbers
         probs = engine.current(0, Regrets(weights, None, None), module._STILL[0])
         for i, at in enumerate(cells):
             want = np.arange(len(at)) == 0 if i % 3 == 1 else np.full(len(at), 1 / len(at))

@@ -43,7 +43,7 @@ def solved(tree: RangeTree) -> list[Any]:
     assert isinstance(average, np.ndarray)
     uniform = sg.Strategy.uniform(tree)
     return [
-        *(np.asarray(each.regret) for each in run.cfr.pair),
+        *(np.asarray(regrets.regret) for regrets in run.cfr.pair),
         engine.behaviour(0, average),
         np.array(sg.exploitability(tree, uniform).per_seat),
     ]
@@ -73,14 +73,14 @@ class Recorded:
 
 def test_where_there_is_no_entry_numba_gets_plain_tuples(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where an entry reports an exception: Numba runs the kernel again, and raises it."""
-    recorded, given = Recorded(), np.zeros(3)
+    recorded, array = Recorded(), np.zeros(3)
     monkeypatch.setattr(Kernel, "dispatcher", recorded)
     for entry in (None, lambda address: 1):
         kernel = Kernel("range_kernels", "run_sweep")
         monkeypatch.setattr(kernel, "_entry", lambda kind, entry=entry: entry)
-        kernel(7, Packed((given, (given, 2))))
+        kernel(7, Packed((array, (array, 2))))
     assert [call[0] for call in recorded.calls] == [7, 7]
-    assert all(call[1][0] is given and call[1][1][0] is given for call in recorded.calls)
+    assert all(call[1][0] is array and call[1][1][0] is array for call in recorded.calls)
 
 
 @pytest.mark.slow
@@ -117,10 +117,10 @@ def kept(tree: RangeTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     usual = native._read
 
     def noting(name: str) -> bytes | None:
-        found = usual(name)
-        if found is not None:
-            read[name] = found
-        return found
+        code = usual(name)
+        if code is not None:
+            read[name] = code
+        return code
 
     solved(tree)
     monkeypatch.setattr(native, "_read", noting)
@@ -230,10 +230,10 @@ def test_arguments_arrive_as_they_are_given() -> None:
 
     one, two, out = np.arange(6.0).reshape(2, 3), np.array([5, 7], np.int32), np.zeros(3)
     kernel = Kernel("range_kernels", "sums")
-    given = (3, Packed((one, (two, 2))), out)
+    arguments = (3, Packed((one, (two, 2))), out)
     code = object_code(sums, ("", ("d2", ("i1", "")), "d1"), "entry")
     kernel._entries["", native.Kind.of(("d2", ("i1", ""))), "d1"] = native._load(code, "entry")
-    kernel(*given)
+    kernel(*arguments)
     assert out.tolist() == [3 * 1.0 + 7 * 2, 23.0, 2.0 + 5.0]
 
 
@@ -258,7 +258,7 @@ def noted(monkeypatch: pytest.MonkeyPatch, call: Call, count: int) -> list[list[
 
 
 def test_a_call_has_the_slots_of_its_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same as where all arguments are packed; also for arrays that cannot be written."""
+    """Those of a call with all arguments packed; also for arrays that cannot be written."""
     fixed, flat, table = np.arange(3.0), np.arange(4.0), np.zeros((2, 5), np.float32)
     pair = Packed((flat, 2))
     table.flags.writeable = False
@@ -297,16 +297,16 @@ def test_a_call_refuses_other_arrays(
 def test_without_an_entry_a_call_gives_numba_its_arguments(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    recorded, given = Recorded(), np.zeros(3)
+    recorded, array = Recorded(), np.zeros(3)
     monkeypatch.setattr(Kernel, "dispatcher", recorded)
-    call = Call(Kernel("range_kernels", "any"), (Packed((given, 2)), Blank("d1")), Blank(""))
+    call = Call(Kernel("range_kernels", "any"), (Packed((array, 2)), Blank("d1")), Blank(""))
     monkeypatch.setattr(call.kernel, "_entry", lambda kind: None)
-    call(given, 4)
+    call(array, 4)
     call(None, 5)
     (one, two), number = recorded.calls[0]
-    assert one[0] is given
+    assert one[0] is array
     assert one[1] == 2
-    assert two is given
+    assert two is array
     assert number == 4
     assert recorded.calls[1][0][1].shape == (0,)
 

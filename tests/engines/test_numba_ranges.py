@@ -31,14 +31,14 @@ SCHEDULES = ["cfr", "cfr+", "dcfr", "pdcfr+", "pcfr+(alternating=False)"]
 RESPONDERS = ["cfr-br(responder=0)", "cfr-br(responder=1)"]
 
 
-def solved(engine: Any, schedule: str, counts: tuple[int, ...] = (9,), **given: Any) -> Cfr:
+def solved(engine: Any, schedule: str, counts: tuple[int, ...] = (9,), **options: Any) -> Cfr:
     plan = parse(schedule)
     cfr = Cfr(
         engine,
         predictive=plan.predictive,
         alternating=plan.alternating,
         responder=plan.responder,
-        **given,
+        **options,
     )
     done = 0
     for count in counts:
@@ -84,7 +84,7 @@ def test_so_are_they_below_several_roots_and_in_sixteen_bits(schedule: str) -> N
         fast, slow = (NumbaRangeEngine(tree, threads, storage) for threads in (2, 1))
         slow.fused = False
         reach = tuple(random_reach(fast, p, p) for p in (0, 1))
-        same(*(solved(each, schedule, (5,), reach=reach) for each in (fast, slow)))
+        same(*(solved(engine, schedule, (5,), reach=reach) for engine in (fast, slow)))
 
 
 def same(one: Cfr, two: Cfr) -> None:
@@ -104,17 +104,17 @@ def test_several_roots_and_boards_are_solved_as_each_alone(schedule: str) -> Non
     reach = [random_reach(engine, p, p) for p in (0, 1)]
     assert reach[0].shape == (len(roots) * len(boards), 55)
     cfr = solved(engine, schedule, reach=(reach[0], reach[1]))
-    found = [found_by(cfr, p, reach) for p in (0, 1)]
+    results = [found_by(cfr, p, reach) for p in (0, 1)]
     for way, root in enumerate(roots):
         for k, cards in enumerate(boards):
             at = [way * len(boards) + k]
             alone = NumbaRangeEngine(
                 compile_range_tree(FLOP, boards=[cards], roots=[root], merge=False), 1
             )
-            own = [each[at] for each in reach]
+            own = [weights[at] for weights in reach]
             one = solved(alone, schedule, reach=(own[0], own[1]))
             for p in (0, 1):
-                for got, want in zip(found[p], found_by(one, p, own), strict=True):
+                for got, want in zip(results[p], found_by(one, p, own), strict=True):
                     np.testing.assert_allclose(got[at], want, rtol=1e-5, atol=1e-9)
 
 
@@ -137,9 +137,9 @@ def test_a_narrower_board_is_padded() -> None:
         roots = engine.roots(p).reshape(engine.ways, engine.many, -1)
         assert roots.shape[2] == held[p].max()
         np.testing.assert_array_equal(roots.sum(2), np.tile(held[p], (engine.ways, 1)))
-        found = engine.respond(p, engine.plan(1 - p, random_sigma(engine, 1 - p, 0))).roots
-        assert not found[engine.roots(p) == 0].any()
-        assert found[engine.roots(p) == 1].any()
+        values = engine.respond(p, engine.plan(1 - p, random_sigma(engine, 1 - p, 0))).roots
+        assert not values[engine.roots(p) == 0].any()
+        assert values[engine.roots(p) == 1].any()
 
 
 def test_threads_change_nothing() -> None:
@@ -218,7 +218,7 @@ def test_rows_are_reached_by_the_product_of_probabilities(threads: int) -> None:
         engine = NumbaRangeEngine(tree, threads)
         for p in (0, 1):
             sigma, reach = random_sigma(engine, p, 3), random_reach(engine, p, 4)
-            found, side = engine.row_reach(p, sigma, reach), tree.players[p]
+            reached, side = engine.row_reach(p, sigma, reach), tree.players[p]
             assert isinstance(side, RangeSide)
             for u, unit in enumerate(tree.units):
                 s, street = unit.street, tree.streets[unit.street]
@@ -231,15 +231,15 @@ def test_rows_are_reached_by_the_product_of_probabilities(threads: int) -> None:
                     place = [above.hands[p].tolist().index(hand) for hand in held]
                     out = [rows[p] for rows in tree.streets[s - 1].leaf_rows]
                     k = unit.parent - int(engine.first[s - 1])
-                    entry = found[s - 1][out][:, k, place]
+                    entry = reached[s - 1][out][:, k, place]
                 want[: len(street.roots)] = entry
                 for j, (parent, first) in enumerate(
                     zip(street.parent[p], street.first[p], strict=True)
                 ):
                     probs = sigma[side.cells(u, j)].T  # [action, h]
                     want[first : first + len(probs)] = want[parent] * probs
-                np.testing.assert_allclose(found[s][:, b, : len(held)], want, rtol=1e-6)
-                assert not found[s][:, b, len(held) :].any()
+                np.testing.assert_allclose(reached[s][:, b, : len(held)], want, rtol=1e-6)
+                assert not reached[s][:, b, len(held) :].any()
 
 
 @pytest.mark.parametrize("game", [NARROW, SUITS], ids=["narrow", "suits"])
@@ -257,8 +257,10 @@ def test_values_of_rows_hang_together(game: Holdem) -> None:
         street = tree.streets[1]
         for row in set(street.parent[p]) - ending - leaves:
             here = [j for j, parent in enumerate(street.parent[p]) if parent == row]
-            each = [rows[1][street.first[p][j] :][: len(street.actions[p][j])].max(0) for j in here]
-            np.testing.assert_allclose(rows[1][row], np.sum(each, axis=0), rtol=1e-9, atol=1e-12)
+            maxima = [
+                rows[1][street.first[p][j] :][: len(street.actions[p][j])].max(0) for j in here
+            ]
+            np.testing.assert_allclose(rows[1][row], np.sum(maxima, axis=0), rtol=1e-9, atol=1e-12)
         stage = engine.stage(tree.streets[1:])
         for q in (0, 1):
             assert stage.tree.stored(q) == tree.stored(q) - int(
@@ -267,9 +269,9 @@ def test_values_of_rows_hang_together(game: Holdem) -> None:
         below = sigma[-stage.tree.stored(1 - p) :]
         there = engine.row_reach(1 - p, sigma, reach)
         arrived = there[1][: stage.ways].reshape(stage.ways * stage.many, -1)
-        found = stage.respond(p, stage.plan(1 - p, below, arrived)).roots
-        want = rows[1][: stage.ways].reshape(found.shape)
-        np.testing.assert_allclose(found, want, rtol=1e-9, atol=1e-12)
+        values = stage.respond(p, stage.plan(1 - p, below, arrived)).roots
+        want = rows[1][: stage.ways].reshape(values.shape)
+        np.testing.assert_allclose(values, want, rtol=1e-9, atol=1e-12)
         inside = stage.row_values(p, below, arrived)
         for got, same in zip(inside, rows[1:], strict=True):
             np.testing.assert_allclose(got, same, rtol=1e-9, atol=1e-12)
@@ -293,12 +295,12 @@ def test_a_stage_is_the_tree_of_its_boards() -> None:
         got, want = getattr(b, name)[begin:], getattr(plain.tree.boards, name)
         np.testing.assert_array_equal(got, want, err_msg=name)
     reach = [random_reach(plain, p, p) for p in (0, 1)]
-    runs = [solved(each, "dcfr", reach=(reach[0], reach[1])) for each in (stage, plain)]
+    runs = [solved(engine, "dcfr", reach=(reach[0], reach[1])) for engine in (stage, plain)]
     for p in (0, 1):
         np.testing.assert_array_equal(runs[0].pair[p].regret, runs[1].pair[p].regret)
         got, want = (
-            np.array(found_by(run, p, reach)) * each.tree.deals
-            for run, each in zip(runs, (stage, plain), strict=True)
+            np.array(found_by(run, p, reach)) * engine.tree.deals
+            for run, engine in zip(runs, (stage, plain), strict=True)
         )
         np.testing.assert_allclose(got, want, rtol=1e-12)
     assert stage.tree.deals == whole.deals
@@ -311,13 +313,13 @@ def test_a_stage_of_boards_that_suits_exchange_pays_what_all_boards_pay() -> Non
     boards = [unit.cards for unit in whole.units if unit.street == 1]
     plain = NumbaRangeEngine(compile_range_tree(SUITS, boards=boards, roots=streets[0].roots), 1)
     assert len(stage.tree.units) < len(plain.tree.units)
-    found = []
+    values = []
     for engine in (stage, plain):
         sigma = [engine.behaviour(p, np.zeros(engine.tree.stored(p), np.float32)) for p in (0, 1)]
-        each = [engine.respond(p, engine.plan(1 - p, sigma[1 - p])).roots for p in (0, 1)]
-        found.append([roots * engine.tree.deals for roots in each])
+        responses = [engine.respond(p, engine.plan(1 - p, sigma[1 - p])).roots for p in (0, 1)]
+        values.append([roots * engine.tree.deals for roots in responses])
     for p in (0, 1):
-        np.testing.assert_allclose(found[0][p], found[1][p], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(values[0][p], values[1][p], rtol=1e-9, atol=1e-9)
 
 
 def test_a_river_stage_of_many_boards() -> None:
@@ -330,8 +332,8 @@ def test_a_river_stage_of_many_boards() -> None:
         reach = whole.row_reach(1 - p, sigma[1 - p], whole.roots(1 - p))[2][: stage.ways]
         below = sigma[1 - p][-stage.tree.stored(1 - p) :]
         plan = stage.plan(1 - p, below, reach.reshape(stage.ways * stage.many, -1))
-        found = stage.respond(p, plan).roots.reshape(rows.shape)
-        np.testing.assert_allclose(found, rows, rtol=1e-9, atol=1e-12)
+        values = stage.respond(p, plan).roots.reshape(rows.shape)
+        np.testing.assert_allclose(values, rows, rtol=1e-9, atol=1e-12)
 
 
 def test_opposing_is_the_reach_of_hands_that_share_no_card() -> None:
@@ -343,13 +345,13 @@ def test_opposing_is_the_reach_of_hands_that_share_no_card() -> None:
             units = [unit for unit in tree.units if unit.street == s]
             wide = max(len(unit.hands[1 - p]) for unit in units)
             reach = rng.random((19, len(units), wide))
-            found = engine.opposing(p, reach, s)
+            opposing = engine.opposing(p, reach, s)
             for k, unit in enumerate(units):
                 mine, theirs = unit.hands[p], unit.hands[1 - p]
                 pairs = deck.disjoint[np.ix_(mine, theirs)]
                 want = reach[:, k, : len(theirs)] @ pairs.T / tree.deals
-                np.testing.assert_allclose(found[:, k, : len(mine)], want, rtol=1e-9, atol=1e-12)
-                assert not found[:, k, len(mine) :].any()
+                np.testing.assert_allclose(opposing[:, k, : len(mine)], want, rtol=1e-9, atol=1e-12)
+                assert not opposing[:, k, len(mine) :].any()
 
 
 def test_merged_hands_are_refused() -> None:
@@ -383,7 +385,7 @@ def test_a_check_within_the_iterations_is_the_exploitability(name: str, storage:
         run.advance(4, check)
         exact = run.measure()
         assert check[::-1] == pytest.approx(exact.per_seat, abs=1e-5 * GAMES[name].rules.pot)
-        before = [np.array(each.regret) for each in run.cfr.pair]
+        before = [np.array(regrets.regret) for regrets in run.cfr.pair]
         run.cfr.advance(np.ones((1, 3)), 8, check)  # no iteration: nothing is learnt
         for mine, then in zip(run.cfr.pair, before, strict=True):
             np.testing.assert_array_equal(np.array(mine.regret), then)

@@ -43,7 +43,7 @@ def probs_of(run: Engine, seed: int) -> tuple[Any, Any]:
 
 
 def twice(run: Engine, probs: tuple[Any, Any]) -> tuple[float, float]:
-    """The same by a best response of each player, weighted by the reach at the roots."""
+    """`responses` by a best response of each player, weighted by the reach at the roots."""
     wins = []
     for p in (0, 1):
         response = run.respond(1 - p, run.plan(p, probs[p]))
@@ -109,11 +109,11 @@ def test_an_engine_without_its_own_has_the_default() -> None:
     assert exploitability_of(plain, probs) == pytest.approx(float(exploitability_of(run, probs)))
 
 
-@pytest.mark.parametrize("change", [np.asfortranarray, lambda each: each.astype(np.float32)])
+@pytest.mark.parametrize("change", [np.asfortranarray, lambda probs: probs.astype(np.float32)])
 def test_other_layouts_and_types_of_probabilities(change: Callable[[Any], Any]) -> None:
     run = engine(tree_of("kuhn"))
     probs = probs_of(run, 2)
-    apart = [np.repeat(change(each), 2)[::2] for each in probs]
+    apart = [np.repeat(change(array), 2)[::2] for array in probs]
     wins = run.responses((apart[0], apart[1]))
     assert wins == pytest.approx(run.responses(probs), rel=1e-6)
     assert twice(run, (apart[0], apart[1])) == pytest.approx(wins, rel=1e-6)
@@ -131,4 +131,4 @@ def test_threads_of_python_do_not_disturb_each_other() -> None:
 
     with ThreadPoolExecutor(len(cases)) as pool:
         for wins, known in zip(pool.map(often, range(len(cases))), expected, strict=True):
-            assert all(each == pytest.approx(known, rel=1e-12, abs=1e-12) for each in wins)
+            assert all(pair == pytest.approx(known, rel=1e-12, abs=1e-12) for pair in wins)

@@ -165,9 +165,9 @@ def test_sweeps_evaluate(name: str, make: Maker) -> None:
     for p in (0, 1):
         mine, theirs = drawn(engine, p, 1), drawn(engine, 1 - p, 2)
         plan = engine.plan(1 - p, theirs)
-        found = engine.sweep(p, Mode.EVALUATE, (played(mine), played(theirs)), (now, then), reach)
+        swept = engine.sweep(p, Mode.EVALUATE, (played(mine), played(theirs)), (now, then), reach)
         values = engine.values(p, mine, plan)
-        np.testing.assert_allclose(np.asarray(found), values.roots, atol=TIGHT)
+        np.testing.assert_allclose(np.asarray(swept), values.roots, atol=TIGHT)
         best = engine.sweep(p, Mode.BEST, (played(mine), played(theirs)), (now, then), reach)
         response = engine.respond(p, plan)
         np.testing.assert_allclose(np.asarray(best), response.roots, atol=TIGHT)
@@ -185,12 +185,12 @@ def test_values_of_infosets(name: str, make: Maker) -> None:
     engine = make(tree_of(name))
     for p in (0, 1):
         mine, side = drawn(engine, p, 1), engine.tree.players[p]
-        found = engine.values(p, mine, engine.plan(1 - p, drawn(engine, 1 - p, 2)))
-        assert found.sequences is not None
-        assert found.infosets is not None
+        values = engine.values(p, mine, engine.plan(1 - p, drawn(engine, 1 - p, 2)))
+        assert values.sequences is not None
+        assert values.infosets is not None
         for i in range(len(side.names)):
             at = side.sequences(i)
-            assert found.infosets[i] == pytest.approx(mine[at] @ found.sequences[at], abs=TIGHT)
+            assert values.infosets[i] == pytest.approx(mine[at] @ values.sequences[at], abs=TIGHT)
 
 
 @pytest.mark.parametrize("make", ENGINES)
@@ -227,8 +227,8 @@ def test_learning_needs_no_average(make: Maker) -> None:
     for blind in (False, True):
         mine = engine.regrets(0)
         mine.regret[:] = np.random.default_rng(4).normal(size=len(mine.regret))
-        given = mine._replace(average=None) if blind else mine
-        engine.sweep(0, Mode.LEARN, (given, theirs), (now, then), reach)
+        learner = mine._replace(average=None) if blind else mine
+        engine.sweep(0, Mode.LEARN, (learner, theirs), (now, then), reach)
         kept.append(np.asarray(mine.regret))
         assert bool(np.asarray(mine.average).any()) != blind
     np.testing.assert_array_equal(kept[0], kept[1])
@@ -251,8 +251,8 @@ def test_one_step_of_learning(make: Maker) -> None:
         sigma = np.asarray(engine.current(p, mine, now))
         values = engine.values(p, sigma, engine.plan(1 - p, theirs))
         plan, side = np.asarray(engine.plan(p, sigma)), engine.tree.players[p]
-        found = engine.sweep(p, Mode.LEARN, (mine, played(theirs)), (now, then), reach)
-        np.testing.assert_allclose(np.asarray(found), values.roots, atol=TIGHT)
+        swept = engine.sweep(p, Mode.LEARN, (mine, played(theirs)), (now, then), reach)
+        np.testing.assert_allclose(np.asarray(swept), values.roots, atol=TIGHT)
         assert values.sequences is not None
         assert values.infosets is not None
         wanted, summed = old.copy(), average.copy()
@@ -290,12 +290,12 @@ def test_reach_at_the_roots_is_the_callers(make: Maker) -> None:
     now, then = rates_of(engine)
     one = (engine.roots(0), engine.roots(1))
     two = (engine.array(np.array([[0.5]])), engine.array(np.array([[3.0]])))
-    theirs, found, sums = played(drawn(engine, 1, 2)), [], []
+    theirs, values, sums = played(drawn(engine, 1, 2)), [], []
     for reach in (one, two):
         mine = engine.regrets(0)
-        found.append(np.asarray(engine.sweep(0, Mode.LEARN, (mine, theirs), (now, then), reach)))
+        values.append(np.asarray(engine.sweep(0, Mode.LEARN, (mine, theirs), (now, then), reach)))
         sums.append(np.asarray(mine.average))
-    np.testing.assert_allclose(found[1], 3 * found[0], atol=TIGHT)
+    np.testing.assert_allclose(values[1], 3 * values[0], atol=TIGHT)
     np.testing.assert_allclose(sums[1], 0.5 * sums[0], atol=TIGHT)
 
 
@@ -331,18 +331,18 @@ def test_snapshots_stay(make: Maker) -> None:
 @pytest.mark.parametrize("sampling", ["external", "chance", "public"])
 def test_samples_start_at_the_trees_own_reach(sampling: str) -> None:
     """Whatever reach was there before."""
-    engine, found = NumbaSequenceEngine(tree_of("kuhn")), []
+    engine, pairs = NumbaSequenceEngine(tree_of("kuhn")), []
     for reach in (1.0, 0.3):
-        given = (np.full((1, 1), reach), np.full((1, 1), reach))
+        start = (np.full((1, 1), reach), np.full((1, 1), reach))
         pair = (engine.regrets(0), engine.regrets(1))
         now, then = rates_of(engine)
-        engine.sweep(0, Mode.BEST, pair, (now, then), given)
+        engine.sweep(0, Mode.BEST, pair, (now, then), start)
         discounts = parse(f"mccfr(sampling={sampling})").discounts(1, 20)
         engine.sample(pair, discounts, sampling, np.array([7], np.uint64))
-        found.append(pair)
+        pairs.append(pair)
     for p in (0, 1):
         for field in ("regret", "average"):
-            one, two = (getattr(pair[p], field) for pair in found)
+            one, two = (getattr(pair[p], field) for pair in pairs)
             assert one.any()
             np.testing.assert_array_equal(one, two)
 
@@ -411,12 +411,12 @@ def test_several_roots_are_solved_each_for_itself(make: Maker, schedule: str) ->
     for p in (0, 1):
         widest = len(tree.players[p].slots) // 3
         assert engine.roots(p).shape == (3, widest)
-        given = np.zeros((3, widest))
+        weights = np.zeros((3, widest))
         for r, cfr in enumerate(cfrs):
             slots = cfr.reach[p].shape[1]
-            given[r, :slots] = rng.random(slots)
-            cfr.reach[p][...] = engine.array(given[r : r + 1, :slots])
-        many.reach[p][...] = engine.array(given)
+            weights[r, :slots] = rng.random(slots)
+            cfr.reach[p][...] = engine.array(weights[r : r + 1, :slots])
+        many.reach[p][...] = engine.array(weights)
     for cfr in (many, *cfrs):
         cfr.advance(plan.discounts(1, 8), 1)
     rates = engine.rates(plan.discounts(8, 2), 8)

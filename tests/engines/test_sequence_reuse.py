@@ -57,9 +57,9 @@ class Operations(list[Any]):
 
     def replay(self) -> None:
         for func, args, kwargs, place in self:
-            found = func(*args, **kwargs)
-            if isinstance(place, torch.Tensor) and found.data_ptr() != place.data_ptr():
-                place.copy_(found)
+            result = func(*args, **kwargs)
+            if isinstance(place, torch.Tensor) and result.data_ptr() != place.data_ptr():
+                place.copy_(result)
 
 
 def operations(play: Callable[[], None]) -> Operations:
@@ -67,9 +67,9 @@ def operations(play: Callable[[], None]) -> Operations:
     done = Operations()
 
     def note(self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        found = func(*args, **(kwargs or {}))
-        done.append((func, args, kwargs or {}, found))
-        return found
+        result = func(*args, **(kwargs or {}))
+        done.append((func, args, kwargs or {}, result))
+        return result
 
     with type("Noting", (TorchDispatchMode,), {"__torch_dispatch__": note})():
         play()
@@ -142,7 +142,7 @@ def test_reuse_changes_nothing(
 ) -> None:
     """Two runs take turns on one engine, by one iteration and by several, and one is written to."""
     monkeypatch.setattr("subgame.engines.torch.sequence.RecordedGraph", Graph)
-    tree, plan, found = tree_named(name), parse(schedule), []
+    tree, plan, results = tree_named(name), parse(schedule), []
     for engine in (
         Anew(tree, "cpu"),
         TorchSequenceEngine(tree, "cpu"),
@@ -156,9 +156,9 @@ def test_reuse_changes_nothing(
             begin[id(cfr)] += count
             if step == 4:
                 one.pair[0].regret[:] = np.asarray(one.pair[0].regret)[::-1]
-        found.append(numbers(one, two))
-    equal(found[1], found[0])
-    equal(found[2], found[0])
+        results.append(numbers(one, two))
+    equal(results[1], results[0])
+    equal(results[2], results[0])
     assert engine._recorded is not None
     first, later = (len(recorded.graph) for recorded in engine._recorded)
     assert later < first if alternating else later == first
@@ -187,7 +187,7 @@ def test_each_player_is_matched_once_an_iteration(
 
 def test_what_is_written_within_an_iteration_is_seen() -> None:
     """Regrets, reach, a snapshot, other rates, and what is no vector of the engine's."""
-    found = []
+    results = []
     for engine in (Anew(tree_of("leduc"), "cpu"), TorchSequenceEngine(tree_of("leduc"), "cpu")):
         pair = [engine.regrets(p, predictive=True) for p in (0, 1)]
         reach = (engine.roots(0), engine.roots(1))
@@ -228,5 +228,5 @@ def test_what_is_written_within_an_iteration_is_seen() -> None:
                 look(Regrets(array, None, None))
 
         engine.repeat(turn, engine.rates(parse("pdcfr+").discounts(5, 4), 5), object())
-        found.append(seen)
-    equal(found[1], found[0])
+        results.append(seen)
+    equal(results[1], results[0])

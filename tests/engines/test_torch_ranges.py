@@ -73,7 +73,7 @@ def decisions(tree: RangeTree, p: int) -> list[Any]:
 
 @pytest.mark.parametrize(
     ("name", "schedule"),
-    [*(("river", each) for each in SCHEDULES), ("turn", "dcfr"), ("nlfh", "pdcfr+")],
+    [*(("river", schedule) for schedule in SCHEDULES), ("turn", "dcfr"), ("nlfh", "pdcfr+")],
 )
 def test_small_games_are_solved(name: str, schedule: str) -> None:
     plan, engine = parse(schedule), TorchRangeEngine(compile_range_tree(GAMES[name]), "cpu")
@@ -97,21 +97,21 @@ def test_strategies_are_probabilities(merge: bool) -> None:
     rates = engine.rates(plan.discounts(4, 1), 4)[0]
     for p in (0, 1):
         average = np.asarray(run.pair[p].average)
-        found = engine.behaviour(p, run.pair[p].average)
+        behaviour = engine.behaviour(p, run.pair[p].average)
         now = np.asarray(engine.current(p, run.pair[p], rates))
         for cells in decisions(tree, p):
-            for sigma in (np.asarray(found)[cells], now[cells]):
+            for sigma in (np.asarray(behaviour)[cells], now[cells]):
                 assert (sigma >= 0).all()
                 np.testing.assert_allclose(sigma.sum(1), 1, rtol=1e-6)
             total = average[cells].sum(1, keepdims=True)
             want = np.where(
                 total > 0, average[cells] / np.maximum(total, 1e-30), 1 / cells.shape[1]
             )
-            np.testing.assert_allclose(np.asarray(found)[cells], want, rtol=1e-6, atol=1e-7)
-        best = engine.respond(1 - p, engine.plan(p, found)).roots
-        again = engine.respond(1 - p, engine.plan(p, np.asarray(found))).roots
+            np.testing.assert_allclose(np.asarray(behaviour)[cells], want, rtol=1e-6, atol=1e-7)
+        best = engine.respond(1 - p, engine.plan(p, behaviour)).roots
+        again = engine.respond(1 - p, engine.plan(p, np.asarray(behaviour))).roots
         np.testing.assert_allclose(again, best, atol=1e-6)
-        for block, whole in zip(found.blocks, found.weights.blocks, strict=True):
+        for block, whole in zip(behaviour.blocks, behaviour.weights.blocks, strict=True):
             assert block.dtype == torch.float32
             assert block.shape == whole.shape
             assert float(block.min()) >= 0
@@ -129,10 +129,10 @@ def test_nothing_learned_is_uniform() -> None:
 
 def test_rates_count_iterations() -> None:
     engine = TorchRangeEngine(compile_range_tree(GAMES["river"]), "cpu")
-    found = engine.rates(np.full((3, 3), 0.5), 2**24)
-    assert found.dtype == torch.float32
-    np.testing.assert_array_equal(found[:, :3], 0.5)
-    assert found[:, 3].tolist() == [2**24 - 1, 0, 1]
+    rates = engine.rates(np.full((3, 3), 0.5), 2**24)
+    assert rates.dtype == torch.float32
+    np.testing.assert_array_equal(rates[:, :3], 0.5)
+    assert rates[:, 3].tolist() == [2**24 - 1, 0, 1]
 
 
 def test_values_of_a_sweep_are_those_of_an_evaluation() -> None:
@@ -187,7 +187,7 @@ def test_many_roots_are_solved_as_each_alone(schedule: str, learning: bool) -> N
 
     def solved(batch: RangeBatch, chosen: list[int], start: list[Any]) -> Any:
         learner = Shy(batch, 1) if learning else None
-        mine, yours = (each[chosen].reshape(-1, real.shape[1]) for each in reach)
+        mine, yours = (weights[chosen].reshape(-1, real.shape[1]) for weights in reach)
         run = solver(batch, plan, learner=learner, reach=(mine, yours))
         for p in (0, 1):
             run.pair[p].regret.blocks[0].copy_(start[p])
@@ -208,7 +208,7 @@ def test_many_roots_are_solved_as_each_alone(schedule: str, learning: bool) -> N
         run = solved(batch, [k], [start[p][some[p]] for p in (0, 1)])
         for p in (0, 1):
             for field in ("regret", "average"):
-                alone, all_of_it = (getattr(each.pair[p], field) for each in (run, whole))
+                alone, all_of_it = (getattr(cfr.pair[p], field) for cfr in (run, whole))
                 want, got = alone.blocks[0] * torch.from_numpy(real), all_of_it.blocks[0][some[p]]
                 got = got * torch.from_numpy(real)
                 torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-2)
@@ -281,16 +281,16 @@ def test_a_recorded_turn_can_be_replayed(
 ) -> None:
     """All that changes between turns and calls comes through arrays that stay."""
     monkeypatch.setattr("subgame.engines.torch.batch.RecordedGraph", Replay)
-    tree, plan, found = compile_range_tree(GAMES["turn"]), parse(schedule), []
+    tree, plan, runs = compile_range_tree(GAMES["turn"]), parse(schedule), []
     for graphs in (False, True):
         engine = TorchRangeEngine(tree, "cpu", graphs=graphs)
         run = solver(engine, plan, learner=Shy(engine, 0) if learning else None)
         for first in (1, 5, 8):
             run.advance(plan.discounts(first, 4), first)
         assert (engine._recorded is not None) == graphs
-        found.append(run)
+        runs.append(run)
     for p in (0, 1):
-        for want, got in zip(found[0].pair[p], found[1].pair[p], strict=True):
+        for want, got in zip(runs[0].pair[p], runs[1].pair[p], strict=True):
             if want is not None:
                 np.testing.assert_array_equal(np.asarray(got), np.asarray(want))
 

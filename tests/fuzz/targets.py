@@ -295,7 +295,7 @@ def logs(folder: Path) -> list[Target]:
         rows.check_log(folder / "rows.jsonl", flops, spot, 20.0)
 
     first = {"first": "QsJh2h", "game": str(spot("QsJh2h")), "target": 20.0, "lines": [*rows.LINES]}
-    lines = "".join(f"{json.dumps(each)}\n" for each in (first, {"flop": "8h8d7h", "weight": 4}))
+    lines = "".join(f"{json.dumps(row)}\n" for row in (first, {"flop": "8h8d7h", "weight": 4}))
     return [
         Target("log", match, (path.read_text(),), 0.3),
         Target("report log", report, (lines,), 4.0),

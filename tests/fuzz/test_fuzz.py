@@ -40,13 +40,13 @@ TOTAL = int(os.environ.get("SUBGAME_FUZZ", "1000000"))
 def every(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Target]:
     folder = tmp_path_factory.mktemp("fuzz")
     makers = (targets.texts, targets.files, targets.logs, targets.trained)
-    result = {each.name: each for make in makers for each in make(folder)}
+    result = {target.name: target for make in makers for target in make(folder)}
     assert tuple(result) == NAMES
     return result
 
 
 @pytest.fixture(params=NAMES)
-def each(
+def target(
     every: dict[str, Target],
     request: pytest.FixtureRequest,
     tmp_path: Path,
@@ -58,28 +58,28 @@ def each(
     return every[request.param]
 
 
-def attempt(each: Target, arguments: str | bytes) -> None:
+def attempt(target: Target, arguments: str | bytes) -> None:
     try:
-        each.call(arguments)
+        target.call(arguments)
     except sg.SubgameError:
         pass
     except Exception as error:
-        pytest.fail(f"{each.name} raises {error!r} for {arguments!r:.2000}")
+        pytest.fail(f"{target.name} raises {error!r} for {arguments!r:.2000}")
 
 
-def test_only_our_own_errors(each: Target) -> None:
-    for seed in each.seeds:
-        attempt(each, seed)
-    count = min(1000, round(CPU_MS / each.cost))
-    for arguments in itertools.islice(targets.inputs(each, 0), count):
-        attempt(each, arguments)
+def test_only_our_own_errors(target: Target) -> None:
+    for seed in target.seeds:
+        attempt(target, seed)
+    count = min(1000, round(CPU_MS / target.cost))
+    for arguments in itertools.islice(targets.inputs(target, 0), count):
+        attempt(target, arguments)
 
 
 @pytest.mark.parametrize("name", ["checkpoint", "spot"])
 def test_metadata_of_another_form(name: str, every: dict[str, Target]) -> None:
     """JSON in the header of a file is replaced by JSON that is not what it should be."""
-    each = every[name]
-    for seed in each.seeds:
+    target = every[name]
+    for seed in target.seeds:
         assert isinstance(seed, bytes)
         size = int.from_bytes(seed[:8], "little")
         header = json.loads(seed[8 : 8 + size])
@@ -87,23 +87,23 @@ def test_metadata_of_another_form(name: str, every: dict[str, Target]) -> None:
         for key, value in itertools.product(result, OTHERS):
             changed = header | {"__metadata__": header["__metadata__"] | {key: value}}
             raw = json.dumps(changed).encode()
-            attempt(each, len(raw).to_bytes(8, "little") + raw + seed[8 + size :])
+            attempt(target, len(raw).to_bytes(8, "little") + raw + seed[8 + size :])
 
 
 @pytest.mark.fuzz
 def test_a_million_inputs(
-    each: Target, every: dict[str, Target], record_property: Callable[[str, object], None]
+    target: Target, every: dict[str, Target], record_property: Callable[[str, object], None]
 ) -> None:
     """The cheaper a reader, the more inputs; as many as `SUBGAME_FUZZ` says over all readers.
 
     ``--junitxml`` keeps how many there were and the slowest.
     """
-    share = each.cost**-0.5 / sum(one.cost**-0.5 for one in every.values())
+    share = target.cost**-0.5 / sum(one.cost**-0.5 for one in every.values())
     inputs = math.ceil(TOTAL * share)
     slowest = 0.0, b""
-    for arguments in itertools.islice(targets.inputs(each, 1), inputs):
+    for arguments in itertools.islice(targets.inputs(target, 1), inputs):
         began = time.process_time()
-        attempt(each, arguments)
+        attempt(target, arguments)
         slowest = max(slowest, (time.process_time() - began, repr(arguments)[:500].encode()))
     record_property("inputs", inputs)
     record_property("slowest_s", round(slowest[0], 3))

@@ -47,12 +47,12 @@ def test_random_games_conform(seed: int, ragged: bool) -> None:
 
 def walk(game: Game) -> list[tuple[str, State]]:
     """All histories, depth first."""
-    found, stack = [], [("", game.new_initial_state())]
+    histories, stack = [], [("", game.new_initial_state())]
     while stack:
         history, state = stack.pop()
-        found.append((history, state))
+        histories.append((history, state))
         stack += [(f"{history} {action}", state.child(action)) for action in choices(state)]
-    return found
+    return histories
 
 
 def choices(state: State) -> list[str]:
@@ -92,10 +92,10 @@ def test_random_games_cover_every_kind_of_event() -> None:
 
 
 def test_a_random_game_may_keep_its_public_states_to_itself() -> None:
-    told, untold = load("random", seed=3), load("random", seed=3, public=False)
-    assert facts(told) == facts(untold)
-    assert all(state.public_state() is None for _, state in walk(untold))
-    assert check(untold).public_states is None
+    shown, hidden = load("random", seed=3), load("random", seed=3, public=False)
+    assert facts(shown) == facts(hidden)
+    assert all(state.public_state() is None for _, state in walk(hidden))
+    assert check(hidden).public_states is None
 
 
 @pytest.mark.parametrize("name", [*GAMES, "random"])

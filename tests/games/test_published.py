@@ -38,9 +38,9 @@ def often(spot: Endgame, line: str, hand: str, action: str) -> float:
 def test_kuhn_poker() -> None:
     """Kuhn, "A simplified two-person poker", 1950: the value is -1/18; with a jack the first player
     bets a, with a king 3 a, and calls with a queen a + 1/3."""
-    found = sg.solve(sg.compile(sg.games.load("kuhn")), "cfr+", target=1e-5)
-    assert found.value == pytest.approx(-1 / 18, abs=1e-4)
-    rows = {name: row for p, name, row in found.strategy.rows() if p == 0}
+    result = sg.solve(sg.compile(sg.games.load("kuhn")), "cfr+", target=1e-5)
+    assert result.value == pytest.approx(-1 / 18, abs=1e-4)
+    rows = {name: row for p, name, row in result.strategy.rows() if p == 0}
     low = rows["J"]["b"]
     assert rows["K"]["b"] == pytest.approx(3 * low, abs=0.01)
     assert rows["Qpb"]["b"] == pytest.approx(low + 1 / 3, abs=0.01)
@@ -125,7 +125,7 @@ def test_equity_of_the_preset() -> None:
     ("rake", "values"), [((0.0, 0.0), (105.11, 74.89)), ((0.05, 30.0), (95.57, 66.98))]
 )
 def test_ev_of_the_preset(rake: tuple[float, float], values: tuple[float, float]) -> None:
-    """The same file, solve_pio_preset_normal and _raked: EV to 0.2 chips, solved to 0.1 %."""
+    """b-inary's file, solve_pio_preset_normal and _raked: EV to 0.2 chips, solved to 0.1 %."""
     tree = sg.compile(preset(rake), merge=True)
-    found = sg.solve(tree, "hs-dcfr", target=0.18)
-    assert Endgame.of(found.strategy).ev == pytest.approx(values, abs=0.2)
+    result = sg.solve(tree, "hs-dcfr", target=0.18)
+    assert Endgame.of(result.strategy).ev == pytest.approx(values, abs=0.2)

@@ -123,10 +123,10 @@ def test_a_factory_that_makes_no_game() -> None:
 
 
 def plugin(monkeypatch: pytest.MonkeyPatch, *points: tuple[str, str]) -> None:
-    found = EntryPoints(EntryPoint(name, value, GROUP) for name, value in points)
+    entries = EntryPoints(EntryPoint(name, value, GROUP) for name, value in points)
 
     def entry_points(group: str) -> EntryPoints:
-        return found.select(group=group)
+        return entries.select(group=group)
 
     monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
 

@@ -70,7 +70,9 @@ def all_streets(buckets: Buckets) -> Buckets:
     """Lossless buckets where there are none."""
     fine, names = Buckets.lossless(buckets.tree).groupings, names_of(buckets.tree)
     every = fine | buckets.groupings
-    return Buckets(buckets.tree, {names[s]: np.maximum(each.of, 0) for s, each in every.items()})
+    return Buckets(
+        buckets.tree, {names[s]: np.maximum(grouping.of, 0) for s, grouping in every.items()}
+    )
 
 
 class Slow:
@@ -113,9 +115,9 @@ class Slow:
                 return
             if more:
                 left = set(range(deck.size)) - {*board, *deck.hands[hand].tolist()}
-                each = weight / math.comb(deck.size - len(board) - 4, more)
+                share = weight / math.comb(deck.size - len(board) - 4, more)
                 for cards in itertools.combinations(sorted(left), more):
-                    yield from walk(hand, (*board, *cards), betting, each, before)
+                    yield from walk(hand, (*board, *cards), betting, share, before)
                 return
             actions, mine = self.game.actions(betting), betting.player == p
             key = self.key(p, hand, board, betting) if mine else None
@@ -181,9 +183,9 @@ class Slow:
                     return self.match(q, key, discounts[t + 1], actions)
                 new = self.regret, self.instant
                 self.regret, self.instant = old
-                found = self.match(q, key, now, actions)
+                strategy = self.match(q, key, now, actions)
                 self.regret, self.instant = new
-                return found
+                return strategy
 
             for p in (0, 1):
                 gain, total = self.sweep(p, lambda q, key, n, p=p: sigma(q, key, n, p))
@@ -207,17 +209,17 @@ class Device:
         """Street, bucket of each place, first places, weights of buckets by hands and by boards."""
         tree = self.engine.tree
         for s, level in enumerate(self.engine.levels):
-            found = self.every.groupings[s]
+            grouping = self.every.groupings[s]
             of = self.every.places(s, p, level.hands[p].wide)
             real = of >= 0
             root = np.where(real, np.arange(of.size).reshape(of.shape), 0)
             for k in range(s, 0, -1):
                 root = self.engine.levels[k].hands[p].tables.above.ravel()[root]
             held = tree.players[p].reach[root]
-            chance = np.broadcast_to(found.weight[:, None], of.shape)
-            both = np.bincount(of[real], (held * chance)[real], found.count)
-            boards = np.bincount(of[real], chance[real], found.count)
-            first = np.zeros(found.count, dtype=np.int64)  # anywhere, of hands that are not held
+            chance = np.broadcast_to(grouping.weight[:, None], of.shape)
+            both = np.bincount(of[real], (held * chance)[real], grouping.count)
+            boards = np.bincount(of[real], chance[real], grouping.count)
+            first = np.zeros(grouping.count, dtype=np.int64)  # anywhere, of hands that are not held
             first[of[real][::-1]] = np.flatnonzero(real)[::-1]
             yield s, of, first, both, boards
 
@@ -267,8 +269,8 @@ class Device:
                 yield s, block.values.cpu().numpy()
             else:
                 scale = boards if field == "average" else both
-                found = block.flatten(1)[:, torch.from_numpy(first).to(block.device)].cpu().numpy()
-                yield s, found * scale
+                values = block.flatten(1)[:, torch.from_numpy(first).to(block.device)].cpu().numpy()
+                yield s, values * scale
 
 
 class Blurred(State):

@@ -124,7 +124,7 @@ def operator(name: str) -> None:
         setattr(Value, f"__r{name}__", lambda self, other: apply(other, self))
 
 
-for each in (
+for operation in (
     "add",
     "sub",
     "mul",
@@ -142,7 +142,7 @@ for each in (
     "eq",
     "ne",
 ):
-    operator(each)
+    operator(operation)
 
 
 class Pointer:
@@ -194,8 +194,8 @@ def store(pointer: Pointer, value: Any, mask: Any = None) -> None:
     at, on = pointer.places(mask)
     if pointer.tensor.device.type != "meta":
         array = np.broadcast_to(value.array if isinstance(value, Value) else value, at.shape)
-        found = torch.from_numpy(np.array(array[on]))
-        pointer.all()[torch.from_numpy(at[on])] = found.to(pointer.tensor.dtype)
+        numbers = torch.from_numpy(np.array(array[on]))
+        pointer.all()[torch.from_numpy(at[on])] = numbers.to(pointer.tensor.dtype)
 
 
 def _pair(name: str) -> Callable[[Any, Any], Value]:
@@ -250,7 +250,7 @@ class Kernel:
         assert math.prod(grid) > 0
         assert all(size <= 65535 for size in grid[1:])
 
-        def given(arg: Any) -> Any:
+        def argument(arg: Any) -> Any:
             if isinstance(arg, torch.Tensor):
                 return Pointer(arg)
             if arg == 1:
@@ -261,7 +261,7 @@ class Kernel:
             axes = [sorted({0, size - 1}) if Kernel.corners else range(size) for size in grid]
             for place in itertools.product(*axes):
                 self.programs.append(place)
-                self.function(*map(given, args), **constants)
+                self.function(*map(argument, args), **constants)
                 self.programs.pop()
 
         return launch

@@ -69,7 +69,7 @@ ENGINES = ("explicit, cpu", "explicit, torch", "ranges, cpu", "ranges, torch", "
 
 
 def test_every_schedule_is_compared() -> None:
-    assert {parse(each).name for each in SCHEDULES} == NAMED.keys() - {"mccfr", "sapcfr+"}
+    assert {parse(schedule).name for schedule in SCHEDULES} == NAMED.keys() - {"mccfr", "sapcfr+"}
 
 
 FUSED = {*(("river", schedule) for schedule in SCHEDULES), ("turn", "dcfr"), ("flop", "pcfr+")}
@@ -89,8 +89,8 @@ def test_five_iterations_are_those_of_the_plain_loop(
 ) -> None:
     responder, pot = parse(schedule).responder, GAMES[name].rules.pot
     learning = [p for p in (0, 1) if p != responder]
-    found = steps(name, schedule, engine_name)
-    for t, (got, want) in enumerate(zip(found, expected(name, schedule), strict=True), start=1):
+    played = steps(name, schedule, engine_name)
+    for t, (got, want) in enumerate(zip(played, expected(name, schedule), strict=True), start=1):
         for p in learning:
             np.testing.assert_allclose(
                 got.probs[p], want.probs[p], rtol=0, atol=ALIKE, err_msg=f"{t}"
@@ -102,13 +102,13 @@ def test_five_iterations_are_those_of_the_plain_loop(
 @pytest.mark.parametrize("engine_name", ENGINES)
 def test_the_turn_of_the_documentation(engine_name: str) -> None:
     """Where no hand of the opponent that can be there arrives, nothing is learnt."""
-    found = [lost("nested", "cfr+", each) for each in steps("nested", "cfr+", engine_name)]
-    assert found[:3] == pytest.approx(NESTED, abs=1e-5)
+    losses = [lost("nested", "cfr+", step) for step in steps("nested", "cfr+", engine_name)]
+    assert losses[:3] == pytest.approx(NESTED, abs=1e-5)
 
 
 def test_the_plain_loop_on_that_turn() -> None:
-    found = [
-        oracle("nested").exploitability(each.average)[1]
-        for each in oracle("nested").cfr(3, RULES["cfr+"])
+    losses = [
+        oracle("nested").exploitability(step.average)[1]
+        for step in oracle("nested").cfr(3, RULES["cfr+"])
     ]
-    assert found == pytest.approx(NESTED, abs=1e-6)
+    assert losses == pytest.approx(NESTED, abs=1e-6)

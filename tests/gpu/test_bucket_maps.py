@@ -30,15 +30,15 @@ from subgame.engines.torch import storage as keeping  # noqa: E402
 def test_buckets_by_strength_are_ordered_and_of_equal_mass() -> None:
     game = sg.holdem.nlfh(2000, 50, 100, "preflop: none; flop: 1x / cap 1", "89TJQKA", "chs")
     tree = compile_range_tree(game)
-    found, where = by_strength(tree, 10).groupings[1], points(tree.holdem.deck, 3)
+    grouping, where = by_strength(tree, 10).groupings[1], points(tree.holdem.deck, 3)
     strength = features(where, Recipe("ehs"), 3)[where.of(tree.units.dealt[1].cards), 0]
-    held = found.of >= 0
-    mass = np.bincount(found.of[held], np.repeat(found.weight, held.sum(1)))
-    assert found.count == 10
-    assert mass.sum() == pytest.approx(held.sum(1) @ found.weight)
+    held = grouping.of >= 0
+    mass = np.bincount(grouping.of[held], np.repeat(grouping.weight, held.sum(1)))
+    assert grouping.count == 10
+    assert mass.sum() == pytest.approx(held.sum(1) @ grouping.weight)
     assert np.abs(mass / mass.mean() - 1).max() < 0.05
     for low, high in itertools.pairwise(range(10)):
-        assert strength[found.of == low].max() <= strength[found.of == high].min()
+        assert strength[grouping.of == low].max() <= strength[grouping.of == high].min()
 
 
 def test_bad_maps_are_refused() -> None:
@@ -86,8 +86,8 @@ def test_an_estimate_knows_of_buckets() -> None:
     tree = compile_range_tree(game)
     few, every = by_strength(tree, 20), Buckets.lossless(tree)
     estimates = [
-        TorchRangeEngine(tree, "cpu", scratch=1 << 16, buckets=each).estimate().device
-        for each in (None, few, every)
+        TorchRangeEngine(tree, "cpu", scratch=1 << 16, buckets=buckets).estimate().device
+        for buckets in (None, few, every)
     ]
     assert estimates[1] < estimates[0] < estimates[2] * 1.5
     with pytest.raises(MemoryLimitError, match="needs about"):

@@ -53,9 +53,9 @@ FIRST, MANY = 11, 2
 
 def merged(fine: Buckets, s: int, rng: np.random.Generator) -> Any:
     """[unit, hand] fewer buckets by chance; hands on any boards may meet."""
-    found = fine.groupings[s]
-    many = int(rng.integers(1, 1 + min(8, found.count)))
-    return np.where(found.of < 0, -1, rng.integers(many, size=found.count)[found.of])
+    grouping = fine.groupings[s]
+    many = int(rng.integers(1, 1 + min(8, grouping.count)))
+    return np.where(grouping.of < 0, -1, rng.integers(many, size=grouping.count)[grouping.of])
 
 
 def coarse(tree: RangeTree, rng: np.random.Generator) -> Buckets:
@@ -95,10 +95,10 @@ def remembered(tree: RangeTree, rng: np.random.Generator) -> Buckets:
     fine, out, above = Buckets.lossless(tree), {}, None
     units: Any = tree.units
     for s, name in enumerate(names_of(tree)):
-        found = fine.groupings[s]
-        drawn = np.where(found.of < 0, -1, rng.integers(3, size=found.count)[found.of])
+        grouping = fine.groupings[s]
+        drawn = np.where(grouping.of < 0, -1, rng.integers(3, size=grouping.count)[grouping.of])
         if above is not None:
-            drawn = np.where(found.of < 0, -1, 3 * above[units.dealt[s].parent] + drawn)
+            drawn = np.where(grouping.of < 0, -1, 3 * above[units.dealt[s].parent] + drawn)
         out[name] = above = drawn
     return Buckets(tree, out)
 
@@ -161,22 +161,22 @@ def test_merged_infosets_of_the_explicit_engine_learn_the_same(name: str, schedu
 def test_lossless_buckets_lose_nothing(name: str, schedule: str, device: str) -> None:
     plan, tree = parse(schedule), compiled(name)
     buckets = Buckets.lossless(tree)
-    found = []
-    for given in (buckets, None):
-        one = Device(TorchRangeEngine(tree, device, buckets=given), buckets, plan)
+    devices = []
+    for chosen in (buckets, None):
+        one = Device(TorchRangeEngine(tree, device, buckets=chosen), buckets, plan)
         one.write(np.random.default_rng(FRESH))
         one.run.advance(plan.discounts(FIRST, 4), FIRST)
-        assert isinstance(one.pair[0].regret.blocks[0], Bucketed) == (given is not None)
-        found.append(one)
+        assert isinstance(one.pair[0].regret.blocks[0], Bucketed) == (chosen is not None)
+        devices.append(one)
     for p, field in itertools.product((0, 1), ("regret", "average")):
-        for (_, a), (_, b) in zip(*(one.read(field, p) for one in found), strict=True):
+        for (_, a), (_, b) in zip(*(one.read(field, p) for one in devices), strict=True):
             np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-3, err_msg=str(FRESH))
 
 
 @pytest.mark.parametrize("schedule", ["dcfr", "pcfr+"])
 @pytest.mark.parametrize("name", ["nlfh", "suits"])
 def test_suits_may_be_told_apart_or_not(name: str, schedule: str) -> None:
-    """The same game with every board a unit of its own: buckets have the very same numbers."""
+    """Buckets have equal numbers in a game with every board a unit of its own."""
     rng, plan = np.random.default_rng([FRESH, 2]), parse(schedule)
     tree = compiled(name)
     few = Buckets(
@@ -197,14 +197,14 @@ def test_suits_may_be_told_apart_or_not(name: str, schedule: str) -> None:
             ]
         )
     many = Buckets(every, {street: np.array(rows) for street, rows in maps.items()})
-    found = []
+    devices = []
     for buckets in (few, many):
         one = Device(TorchRangeEngine(buckets.tree, "cpu", buckets=buckets), buckets, plan)
         one.write(np.random.default_rng(FRESH))
         one.run.advance(plan.discounts(FIRST, 4), FIRST)
-        found.append(one)
+        devices.append(one)
     for p, field in itertools.product((0, 1), ("regret", "average")):
-        for (_, a), (_, b) in zip(*(one.read(field, p) for one in found), strict=True):
+        for (_, a), (_, b) in zip(*(one.read(field, p) for one in devices), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=2e-3, err_msg=str(FRESH))
 
 
@@ -274,8 +274,8 @@ def test_a_best_response_need_not_see_buckets(learner: int) -> None:
         for first, count in ((1, 2), (2, 41)):  # one iteration, then forty
             run.advance(plan.discounts(first, count), first)
             against = engine.plan(learner, run.pair[learner].average)
-            found = engine.respond(responder, against).roots[0]
-            lost.append(found @ tree.players[responder].reach)
+            values = engine.respond(responder, against).roots[0]
+            lost.append(values @ tree.players[responder].reach)
     assert lost[2] == pytest.approx(lost[0], abs=1e-6)
     assert lost[3] == pytest.approx(lost[1], abs=0.05)  # answers that are as good differ
     assert lost[0] > lost[1] + 0.2
@@ -298,7 +298,7 @@ def test_roots_do_not_meet(entering: bool) -> None:
     def solved(chosen: list[int], start: list[Any]) -> list[Any]:
         batch = engine.stage(grow(game, [roots[k] for k in chosen]), buckets=buckets)
         learner = Watcher(batch, 1) if entering else None
-        mine, yours = (each[chosen].reshape(-1, real.shape[1]) for each in reach)
+        mine, yours = (weights[chosen].reshape(-1, real.shape[1]) for weights in reach)
         run = solver(batch, plan, learner, (mine, yours))
         for p in (0, 1):
             run.pair[p].regret.blocks[0].values.copy_(start[p])
@@ -313,7 +313,7 @@ def test_roots_do_not_meet(entering: bool) -> None:
     together = solved(list(range(len(roots))), start)
     above = [bucketing._roots_above(engine.stage(grow(game, roots)).levels, p)[0] for p in (0, 1)]
     for k in range(len(roots)):
-        some = [torch.from_numpy(np.flatnonzero(each == k)) for each in above]
+        some = [torch.from_numpy(np.flatnonzero(root == k)) for root in above]
         alone = solved([k], [values[at] for values, at in zip(start, some, strict=True)])
         for p in (0, 1):
             torch.testing.assert_close(alone[p], together[p][some[p]], rtol=1e-4, atol=1e-2)
@@ -336,9 +336,9 @@ def test_sums_by_bucket(triton: bool) -> None:
             weight = rng.random((3, places)).astype(np.float32)
             row = rng.integers(3, size=11).astype(np.int32)
             sums = Sums(of, "cpu")
-            given = [torch.from_numpy(each) for each in (data, weight, row)]
-            got = sums.of(ops, *given)
-            again = sums.of(ops, *given)
+            tensors = [torch.from_numpy(array) for array in (data, weight, row)]
+            got = sums.of(ops, *tensors)
+            again = sums.of(ops, *tensors)
             assert torch.equal(got, again)
             assert sorted(sums.buckets.tolist()) == sorted(set(of[of >= 0].tolist()))
             for a in range(11):
@@ -352,7 +352,7 @@ def test_kernels_say_what_plain_pytorch_says(name: str, schedule: str) -> None:
     rng, plan, tree = np.random.default_rng([FRESH, 7]), parse(schedule), compiled(name)
     buckets = coarse(tree, rng)
     with numpy_triton.installed():
-        found = []
+        results = []
         for triton, scratch in ((False, 1 << 30), (True, 1 << 30), (True, 1 << 12)):
             engine = TorchRangeEngine(
                 tree, "cpu", buckets=buckets, triton=triton, graphs=False, scratch=scratch
@@ -369,9 +369,9 @@ def test_kernels_say_what_plain_pytorch_says(name: str, schedule: str) -> None:
                 for field in ("regret", "average")
                 for _, got in one.read(field, p)
             ]
-            found.append(numbers + responses)
-    for other in found[1:]:
-        for a, b in zip(found[0], other, strict=True):
+            results.append(numbers + responses)
+    for other in results[1:]:
+        for a, b in zip(results[0], other, strict=True):
             np.testing.assert_allclose(b, a, rtol=1e-5, atol=2e-3, err_msg=str(FRESH))
 
 
@@ -383,7 +383,7 @@ def test_buckets_above_what_lies_on_the_host(schedule: str, device: str) -> None
     rng, plan, tree = np.random.default_rng([FRESH, 8]), parse(schedule), compiled("suits")
     fine, names = Buckets.lossless(tree), names_of(tree)
     buckets = Buckets(tree, {names[s]: merged(fine, s, rng) for s in (0, 1)})
-    found: list[Any] = []
+    results: list[Any] = []
     placements: tuple[Any, Any] = ("device", "host")
     for placement in placements:
         engine = TorchRangeEngine(tree, device, buckets=buckets, placement=placement, graphs=False)
@@ -395,13 +395,13 @@ def test_buckets_above_what_lies_on_the_host(schedule: str, device: str) -> None
         plans = [
             engine.plan(p, sigma) for p in (0, 1) for sigma in (one.pair[p].average, strategies[p])
         ]
-        responses = [engine.respond(1 - k // 2, each).roots for k, each in enumerate(plans)]
+        responses = [engine.respond(1 - k // 2, against).roots for k, against in enumerate(plans)]
         numbers = [regrets.regret.numpy() for regrets in one.pair]
-        found.append([*strategies, *numbers, *responses])
+        results.append([*strategies, *numbers, *responses])
     blocks = one.pair[0].regret.blocks
     assert [type(block) for block in blocks] == [Bucketed, Bucketed, OffloadedBlock]
     assert len(blocks[-1].pieces) > 1
-    for a, b in zip(*found, strict=True):
+    for a, b in zip(*results, strict=True):
         np.testing.assert_array_equal(a, b, err_msg=str(FRESH))
     kept = [*one.pair, *([engine._spare] if engine._spare else [])]
     parts = [part for regrets in kept for part in regrets if part is not None]

@@ -52,21 +52,23 @@ def solved(game: Any, iterations: int, storage: str = "float32") -> tuple[float,
     The CPU engine would not solve alike: where regrets are equal, rounding decides what is played.
     """
     tree = sg.compile(game)
-    found = sg.solve(tree, "dcfr", iterations=iterations, device="torch", storage=storage).strategy
-    return float(sg.exploitability(tree, found)), expected_value(tree, found)
+    strategy = sg.solve(
+        tree, "dcfr", iterations=iterations, device="torch", storage=storage
+    ).strategy
+    return float(sg.exploitability(tree, strategy)), expected_value(tree, strategy)
 
 
 def close(mbb: float, chips: float) -> None:
-    """The same amount in thousandths of a big blind of 100 and in chips."""
+    """One amount in thousandths of a big blind of 100 and in chips."""
     assert mbb * 0.1 == pytest.approx(chips, rel=1e-3)
 
 
-def check_curve(found: dict[str, Any], game: Any, storage: str = "float32") -> None:
+def check_curve(curve: dict[str, Any], game: Any, storage: str = "float32") -> None:
     """The last point of a curve, and the value beside it."""
-    iterations, _, gap = found["iterations, s, exploitability"][-1]
+    iterations, _, gap = curve["iterations, s, exploitability"][-1]
     exploitability, value = solved(game, iterations, storage)
     close(gap, exploitability)
-    close(found["value"], value)
+    close(curve["value"], value)
 
 
 def test_rivers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,13 +78,13 @@ def test_rivers(monkeypatch: pytest.MonkeyPatch) -> None:
     def every_hand(engine: Any, roots: int, seed: int) -> Any:
         """Whole ranges: every hand that one of many seeds draws."""
         draws = [drawn_by(engine, roots, k) for k in range(40)]
-        return tuple((sum(each) > 0).double() for each in zip(*draws, strict=True))
+        return tuple((sum(ranges) > 0).double() for ranges in zip(*draws, strict=True))
 
     monkeypatch.setattr(check, "random_ranges", every_hand)
     bets, rng = "all: 1x / cap 1", np.random.default_rng(5)
-    found = check.part_rivers(replace(SCALE, rivers=3, river_bets=bets, most=34), seed=5)
+    result = check.part_rivers(replace(SCALE, rivers=3, river_bets=bets, most=34), seed=5)
     boards = [tuple(rng.choice(SHORT.size, 5, replace=False).tolist()) for _ in range(3)]
-    points = found["iterations, s, mean, worst, share below 0.5, share below 0.1"]
+    points = result["iterations, s, mean, worst, share below 0.5, share below 0.1"]
     for iterations, _, mean, worst, *shares in (points[0], points[-1]):
         games = [holdem.endgame(board, 100, 1000, bets=bets, deck=SHORT) for board in boards]
         gaps = [solved(game, iterations)[0] for game in games]
@@ -91,62 +93,62 @@ def test_rivers(monkeypatch: pytest.MonkeyPatch) -> None:
         assert shares == [np.mean([gap <= bar for gap in gaps]) for bar in (0.5, 0.1)]
     for bar, column in (("0.5", 4), ("0.1", 5)):
         first = next(point[0] for point in points if point[column] >= 0.5)
-        assert found[f"50% of them below {bar} % of the pot"]["iterations"] == first
-    assert "times one CPU core, 50% of them below 0.5 % of the pot" in found
-    json.dumps(found)
+        assert result[f"50% of them below {bar} % of the pot"]["iterations"] == first
+    assert "times one CPU core, 50% of them below 0.5 % of the pot" in result
+    json.dumps(result)
 
 
 def test_growth() -> None:
     scale = replace(SCALE, flops=(2, 4), sizes=("1x / cap 1",), boards=("QsJhThKs",))
-    found = check.part_growth(scale)
-    (points,) = found.values()
+    result = check.part_growth(scale)
+    (points,) = result.values()
     assert len(points) == 2 * 2 + 1
     sizes = {(tuple(boards), tuple(actions)): cells for _, boards, actions, cells, *_ in points}
     assert sizes[(4,), (8,)] == 2 * sizes[(2,), (8,)]
     assert sizes[(4,), (40,)] == 5 * sizes[(4,), (8,)]
-    json.dumps(found)
+    json.dumps(result)
 
 
 def test_turn_holdem() -> None:
-    found = check.part_nlth(SCALE)
+    result = check.part_nlth(SCALE)
     for storage in ("float32", "int16"):
-        check_curve(found[storage]["dcfr, mbb/h"], TURN, storage)
-    assert found["int16"]["time"]["quoted GiB"] < found["float32"]["time"]["quoted GiB"]
-    json.dumps(found)
+        check_curve(result[storage]["dcfr, mbb/h"], TURN, storage)
+    assert result["int16"]["time"]["quoted GiB"] < result["float32"]["time"]["quoted GiB"]
+    json.dumps(result)
 
 
 def test_turn_holdem_with_two_sizes() -> None:
     bets = "preflop: none; flop: none; turn: 0.5x 1x / cap 1"
-    found = check.part_two_sizes(replace(SCALE, two_sizes=bets))
-    assert found["time"]["storage"] == "int16"
+    result = check.part_two_sizes(replace(SCALE, two_sizes=bets))
+    assert result["time"]["storage"] == "int16"
     game = holdem.nlth(bets=bets, ranks="QKA", suits="chs")
-    check_curve(found["dcfr, mbb/h"], game, "int16")
-    json.dumps(found)
+    check_curve(result["dcfr, mbb/h"], game, "int16")
+    json.dumps(result)
 
 
 def test_storage() -> None:
     with numpy_triton.installed():
-        found = check.part_storage(replace(SCALE, rounded=("river",)))
+        result = check.part_storage(replace(SCALE, rounded=("river",)))
     for storage in ("float32", "bfloat16", "int16"):
-        check_curve(found[storage]["dcfr, mbb/h"], FLOP, storage)
-    json.dumps(found)
+        check_curve(result[storage]["dcfr, mbb/h"], FLOP, storage)
+    json.dumps(result)
 
 
 def test_flop_holdem() -> None:
-    found = check.PARTS["nlfh"](SCALE)
-    check_curve(found["dcfr, mbb/h"], FLOP)
-    assert found["cfr+, mbb/h"]["iterations, s, exploitability"][-1][0] == 10
-    json.dumps(found)
+    result = check.PARTS["nlfh"](SCALE)
+    check_curve(result["dcfr, mbb/h"], FLOP)
+    assert result["cfr+, mbb/h"]["iterations, s, exploitability"][-1][0] == 10
+    json.dumps(result)
 
 
 def test_a_turn_endgame() -> None:
     """In per cent of a pot of 100 chips."""
-    found = check.part_turn(SCALE)["dcfr, % of the pot"]
-    iterations, _, gap = found["iterations, s, exploitability"][-1]
+    curve = check.part_turn(SCALE)["dcfr, % of the pot"]
+    iterations, _, gap = curve["iterations, s, exploitability"][-1]
     assert gap <= 0.1
     exploitability, value = solved(ENDGAME, iterations)
     assert gap == pytest.approx(exploitability, rel=1e-3)
-    assert found["value"] == pytest.approx(value, rel=1e-3)
+    assert curve["value"] == pytest.approx(value, rel=1e-3)
 
 
 def test_kernels_beside_plain_pytorch() -> None:
@@ -172,8 +174,8 @@ def test_every_operation_is_timed() -> None:
     cfr, watch = measure.cfr_of(engine, parse("dcfr")), measure.Watch(engine.ops, None)
     engine.ops, watch.torch = watch, SimpleNamespace(cuda=cuda)
     measure.advance(cfr, parse("dcfr"), 1, 2)
-    found = watch.table(2)
-    assert found == {
+    times = watch.table(2)
+    assert times == {
         f"{operation} of {boards} boards": 2.0 * (1 + (operation == "descend" and boards == 1))
         for operation in ("descend", "terminals", "settle")
         for boards in (1, 28)
@@ -181,29 +183,29 @@ def test_every_operation_is_timed() -> None:
 
 
 def test_slices() -> None:
-    found = check.part_slices(replace(SCALE, megabytes=(64, 0)))
-    assert [case["slices"] for case in found.values()] == [[1, 1], [28, 28]]
+    cases = check.part_slices(replace(SCALE, megabytes=(64, 0)))
+    assert [case["slices"] for case in cases.values()] == [[1, 1], [28, 28]]
 
 
 def test_larger_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     made = measure.turn_holdem("cpu", TURN)
     monkeypatch.setattr(measure, "turn_holdem", lambda device, game: made)
     limit = made[0].estimate().device - 1
-    found = check_larger.part_larger(replace(SCALE, limit=limit, seconds=1e6))
-    assert found["flop hold'em, greatest difference"] == 0
-    assert [found[f"flop hold'em, {home}"]["home"] for home in ("device", "host")] == [
+    result = check_larger.part_larger(replace(SCALE, limit=limit, seconds=1e6))
+    assert result["flop hold'em, greatest difference"] == 0
+    assert [result[f"flop hold'em, {home}"]["home"] for home in ("device", "host")] == [
         "device",
         "host",
     ]
-    case = found["turn hold'em, float32"]
+    case = result["turn hold'em, float32"]
     assert case["home"] == "host"
     assert case["quoted GiB on the device"] <= limit / 2**30
     assert case["iterations"] == 6
     close(case["exploitability, mbb/h"], solved(TURN, 6)[0])
     assert case["GB up"] > case["GB down"] > 0
-    json.dumps(found)
-    found = check_larger.part_larger(replace(SCALE, limit=limit, seconds=0.0))
-    assert "skipped" in found["turn hold'em, float32"]
+    json.dumps(result)
+    result = check_larger.part_larger(replace(SCALE, limit=limit, seconds=0.0))
+    assert "skipped" in result["turn hold'em, float32"]
 
 
 @pytest.mark.parametrize("schedule", check_games.SCHEDULES)
@@ -222,38 +224,38 @@ def test_games(monkeypatch: pytest.MonkeyPatch) -> None:
     """Values agree with a count by hand, and a best response that is a little off is noticed."""
     monkeypatch.setattr(check_games, "LONG", 2)
     names, at = ("kuhn", "rps"), ("coin-toss", "Play")
-    found = check_games.check("torch", names, ("kuhn",), at)
-    assert found["worst"] < 1e-12
-    assert max(found["gadgets before hold'em, in float32"].values()) < 1e-5
-    assert found["same bits again"]
-    assert found["time"]["kuhn, cfr+"]["ms per iteration"] > 0
-    json.dumps(found)
+    result = check_games.check("torch", names, ("kuhn",), at)
+    assert result["worst"] < 1e-12
+    assert max(result["gadgets before hold'em, in float32"].values()) < 1e-5
+    assert result["same bits again"]
+    assert result["time"]["kuhn, cfr+"]["ms per iteration"] > 0
+    json.dumps(result)
 
     class Off(TorchSequenceEngine):
         def respond(self, p: int, opponent_plan: Any) -> Any:
-            found = super().respond(p, opponent_plan)
-            assert found.sequences is not None
-            return found._replace(sequences=found.sequences + 1e-3)
+            response = super().respond(p, opponent_plan)
+            assert response.sequences is not None
+            return response._replace(sequences=response.sequences + 1e-3)
 
     monkeypatch.setattr(check_games, "on", lambda tree, device: Off(tree, "cpu"))
     monkeypatch.setattr(check_games, "before_holdem", lambda device, how, rng: 0.0)
-    found = check_games.check("torch", names, ("kuhn",), at)
-    assert found["worst"] > 1e-9
-    for case in found["games"].values():
+    result = check_games.check("torch", names, ("kuhn",), at)
+    assert result["worst"] > 1e-9
+    for case in result["games"].values():
         assert case["values and best responses"] > 1e-9
 
 
 def test_buckets() -> None:
     """With as many buckets as there are hands nothing is lost, and with one a great deal."""
-    found = check_buckets.part_buckets(replace(SCALE, buckets=(1, 5), most=100))
+    result = check_buckets.part_buckets(replace(SCALE, buckets=(1, 5), most=100))
     curves = {
         name: case["dcfr, mbb/h"]["iterations, s, exploitability"][0][2]
-        for name, case in found.items()
+        for name, case in result.items()
     }
-    check_curve(found["none"]["dcfr, mbb/h"], FLOP)
+    check_curve(result["none"]["dcfr, mbb/h"], FLOP)
     assert curves["lossless"] == pytest.approx(curves["none"], rel=1e-3)
     assert curves["1 by strength"] > curves["5 by strength"] > curves["lossless"]
-    json.dumps(found)
+    json.dumps(result)
 
 
 def test_bucketed_kernels_beside_plain_pytorch() -> None:
@@ -263,7 +265,7 @@ def test_bucketed_kernels_beside_plain_pytorch() -> None:
         buckets = check_buckets.by_strength(tree, 5)
         assert fused.triton
         assert not plain.triton
-        found = check_buckets._agreement(fused, plain, buckets)
+        result = check_buckets._agreement(fused, plain, buckets)
     for schedule in ("dcfr", "pcfr+"):
-        assert found[f"fused and plain, {schedule}"] < 1e-5
-        assert found[f"repeats bit by bit, {schedule}"]
+        assert result[f"fused and plain, {schedule}"] < 1e-5
+        assert result[f"repeats bit by bit, {schedule}"]

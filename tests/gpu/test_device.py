@@ -109,11 +109,11 @@ def drawn(tree: SequenceTree, schedule: sg.Schedule, seed: int) -> list[dict[str
     rng, out = np.random.default_rng(seed), []
     for side in tree.players:
         size = side.num_sequences
-        found = {"regret": 30 * rng.normal(size=size), "average": rng.random(size)}
-        found["regret"][side.first] = 100 * (1 + rng.random(len(side.first)))
+        numbers = {"regret": 30 * rng.normal(size=size), "average": rng.random(size)}
+        numbers["regret"][side.first] = 100 * (1 + rng.random(len(side.first)))
         if schedule.predictive:
-            found["instant"] = rng.normal(size=size)
-        out.append(found)
+            numbers["instant"] = rng.normal(size=size)
+        out.append(numbers)
     return out
 
 
@@ -130,13 +130,13 @@ def cfr_from(run: Any, schedule: sg.Schedule, numbers: list[dict[str, Any]]) -> 
 
 
 def write(cfr: Cfr, numbers: list[dict[str, Any]]) -> None:
-    for regrets, given in zip(cfr.pair, numbers, strict=True):
-        for field, values in given.items():
+    for regrets, fields in zip(cfr.pair, numbers, strict=True):
+        for field, values in fields.items():
             getattr(regrets, field)[:] = values
 
 
 def subgames(tree: SequenceTree, at: str) -> list[SequenceSubgame]:
-    return [each for each in sg.cut(tree, at) if isinstance(each, SequenceSubgame)]
+    return [subgame for subgame in sg.cut(tree, at) if isinstance(subgame, SequenceSubgame)]
 
 
 def preset(cfr: Cfr, schedule: sg.Schedule, seed: int) -> None:
@@ -208,7 +208,7 @@ def test_any_strategy_has_the_value_that_the_cpu_engine_finds(
         for field in ("roots", "infosets", "sequences"):
             for want, got in (fixed, best):
                 close(getattr(got, field), getattr(want, field), f"{field}, seed {seed}")
-        one, two = (found.strategy for found in best)
+        one, two = (response.strategy for response in best)
         assert one is not None
         assert two is not None
         np.testing.assert_array_equal(two, one, err_msg=f"seed {seed}")
@@ -273,16 +273,16 @@ def test_gadget_games(name: str, technique: str, device: str, seed: int) -> None
     tree, gadget, o = named(name, seed), TECHNIQUES[technique], seed % 2
     rough, guess = (sg.Strategy.random(tree, seed + k) for k in (0, 1))
     subgame = subgames(tree, "after round 1" if name == "leduc" else "depth 2")[0]
-    told = []
+    inputs = []
     for where in ("cpu", device):
         trunk = Trunk(rough, o, guess, where)
         values = trunk.value_of(subgame, guess) if gadget.estimate else None
-        told.append(trunk.inputs(subgame, gadget, values)[0])
-    for key, want in vars(told[0]).items():
-        close(getattr(told[1], key), want, f"{key}, seed {seed}")
+        inputs.append(trunk.inputs(subgame, gadget, values)[0])
+    for key, want in vars(inputs[0]).items():
+        close(getattr(inputs[1], key), want, f"{key}, seed {seed}")
     plan = parse(default_schedule(gadget, tree))
     if gadget.is_finite and not gadget.refined:
-        made = shaken(assemble(gadget_form(gadget, subgame.form, told[0])), seed)
+        made = shaken(assemble(gadget_form(gadget, subgame.form, inputs[0])), seed)
         start = drawn(made, plan, seed)
         one, two = (cfr_from(engine(made, device=where), plan, start) for where in ("cpu", device))
         for cfr in (one, two):
@@ -292,7 +292,7 @@ def test_gadget_games(name: str, technique: str, device: str, seed: int) -> None
         return  # has no learner of its own
     inside = shaken(subgame.tree, seed)
     start = drawn(inside, plan, seed)
-    sides = [GadgetRun(inside, plan, gadget, told[0], where).cfr for where in ("cpu", device)]
+    sides = [GadgetRun(inside, plan, gadget, inputs[0], where).cfr for where in ("cpu", device)]
     for cfr in sides:
         write(cfr, start)
         preset(cfr, plan, seed)
@@ -326,7 +326,7 @@ def test_refining(technique: str, device: str) -> None:
 
 def test_a_linear_program_is_evaluated_on_the_device() -> None:
     tree = tree_of("coin-toss")
-    found = sg.refine(
+    refined = sg.refine(
         tree,
         sg.Strategy.published(tree, "paper"),
         at="Play",
@@ -334,7 +334,7 @@ def test_a_linear_program_is_evaluated_on_the_device() -> None:
         schedule="lp",
         device="torch",
     )
-    assert found.strategy["Play"]["Heads"] == pytest.approx(0.625)
+    assert refined.strategy["Play"]["Heads"] == pytest.approx(0.625)
     assert "torch" in tree.engines
 
 

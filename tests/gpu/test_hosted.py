@@ -105,13 +105,16 @@ def test_where_numbers_lie_changes_no_bit(
             run.advance(plan.discounts(first, 3), 1)
         sides.append(run)
         mine, yours = (regrets.average for regrets in run.pair)
-        found = [engine.respond(1, engine.plan(0, mine)), engine.respond(0, engine.plan(1, yours))]
-        found.append(engine.values(0, mine, engine.plan(1, yours)))
+        responses = [
+            engine.respond(1, engine.plan(0, mine)),
+            engine.respond(0, engine.plan(1, yours)),
+        ]
+        responses.append(engine.values(0, mine, engine.plan(1, yours)))
         strategies = [np.asarray(engine.behaviour(p, run.pair[p].average)) for p in (0, 1)]
         rates = engine.rates(plan.discounts(15, 1), 15)[0]
         strategies += [np.asarray(engine.current(p, run.pair[p], rates)) for p in (0, 1)]
         watched = learner.seen if learner else []
-        seen.append([*(response.roots for response in found), *strategies, *watched])
+        seen.append([*(response.roots for response in responses), *strategies, *watched])
     assert len(sides[1].pair[0].regret.blocks[-1].pieces) >= 3
     assert isinstance(sides[1].pair[0].average.blocks[-1], OffloadedBlock)
     assert not isinstance(sides[1].pair[0].average.blocks[0], OffloadedBlock)
@@ -137,7 +140,7 @@ def test_every_board_a_slice(name: str) -> None:
 def test_fused_kernels_work_on_pieces(kind: Storage) -> None:
     """Strides and ends of pieces are what kernels are told: no address lies outside of them."""
     tree = compile_range_tree(GAMES["suits"])
-    sides, found = [], []
+    sides, values = [], []
     with numpy_triton.installed():
         for placement in PLACEMENTS:
             engine = TorchRangeEngine(
@@ -145,10 +148,10 @@ def test_fused_kernels_work_on_pieces(kind: Storage) -> None:
             )
             run = started(engine, "pcfr+")
             run.advance(parse("pcfr+").discounts(11, 1), 1)
-            found.append(engine.respond(0, engine.plan(1, run.pair[1].average)).roots)
+            values.append(engine.respond(0, engine.plan(1, run.pair[1].average)).roots)
             sides.append(run)
     assert_same(*sides)
-    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(values[0], values[1])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -169,12 +172,12 @@ def test_batches_of_subgames_with_a_learner(kind: Storage) -> None:
         run.advance(plan.discounts(11, 4), 1)
         sides.append(run)
         average, reach = run.pair[0].average, run.reach[0]
-        found = [
+        results = [
             torch.from_numpy(batch.respond(1, batch.plan(0, average, ours)).roots),
             *batch.row_values(1, average, reach),
             *batch.row_reach(0, average, reach),
         ]
-        seen.append([*found, *map(torch.tensor, learner.seen)])
+        seen.append([*results, *map(torch.tensor, learner.seen)])
     assert len(sides[1].pair[0].regret.blocks[0].pieces) > 1
     assert_same(*sides)
     for a, b in zip(*seen, strict=True):
@@ -217,8 +220,8 @@ def test_blocks_are_read_and_written_like_tensors(kind: Storage) -> None:
         one[:] = values
     whole = plain[:].float().clone()
 
-    def same(given: Any, want: Any) -> None:
-        torch.testing.assert_close(given, want, rtol=0, atol=0)
+    def same(got: Any, want: Any) -> None:
+        torch.testing.assert_close(got, want, rtol=0, atol=0)
 
     same(block[:], whole)
     same(block[2], whole[2])
@@ -408,13 +411,13 @@ class Log(Offloader):
 
     def races(self) -> int:
         """Pairs of steps on the same bytes, one of which writes, that nothing keeps in order."""
-        found = 0
+        count = 0
         steps = [(*step[:2], spans(step[2]), spans(step[3])) for step in self.steps]
         for k, (name, at, reads, writes) in enumerate(steps):
             for other, clock, more, others in steps[k + 1 :]:
                 if other != name and clock.get(name, 0) < at[name]:
-                    found += touch(writes, more + others) or touch(reads, others)
-        return found
+                    count += touch(writes, more + others) or touch(reads, others)
+        return count
 
 
 def parts(block: Any) -> list[Any]:

@@ -41,15 +41,15 @@ def triton() -> Iterator[None]:
 @pytest.mark.parametrize("name", ["river", "nlfh"])
 def test_kernels_say_what_plain_pytorch_says(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check_agreement, "NAMED", ("cfr", "pcfr+", "dcfr(tremble=0.01)"))
-    found = check_agreement.agreement("cpu", (name,), 1)
-    assert max(found[name].values()) < 1e-5
+    errors = check_agreement.agreement("cpu", (name,), 1)
+    assert max(errors[name].values()) < 1e-5
 
 
 @pytest.mark.usefixtures("triton")
 def test_kernels_round_as_plain_pytorch_does() -> None:
     """All but where the arithmetic before differs in its last bit."""
-    found = check_agreement.rounding("cpu", ("river", "turn"), 2)
-    for name, case in found.items():
+    cases = check_agreement.rounding("cpu", ("river", "turn"), 2)
+    for name, case in cases.items():
         if name != "seed":
             assert case["bits"] < 1.1
             assert case["share"] < 0.01
@@ -57,8 +57,8 @@ def test_kernels_round_as_plain_pytorch_does() -> None:
 
 @pytest.mark.usefixtures("triton")
 def test_doors_before_kernels() -> None:
-    found = check_agreement.gadgets("cpu", "preflop: none; flop: 1x / cap 1", 1, 3)
-    assert max(far for name, far in found.items() if name != "seed") < 1e-5
+    errors = check_agreement.gadgets("cpu", "preflop: none; flop: 1x / cap 1", 1, 3)
+    assert max(far for name, far in errors.items() if name != "seed") < 1e-5
 
 
 @dataclass

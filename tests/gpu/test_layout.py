@@ -73,8 +73,8 @@ def expected(tree: RangeTree, levels: list[Level], s: int, k: int, p: int) -> di
             orbit = sorted(held.index(image) for image in set(images.tolist()))
             out["orbit"][h, : len(orbit)] = orbit
     for card in range(deck.size):
-        found = [h for h, hand in enumerate(held) if card in cards[hand]]
-        out["lists"][card, 1 : len(found) + 1] = found
+        holding = [h for h, hand in enumerate(held) if card in cards[hand]]
+        out["lists"][card, 1 : len(holding) + 1] = holding
     assert level.hands[p].held[k] == len(held)
     assert level.hands[p].store[k] == tree.boards.store_at[2 * (first + k) + p]
     return out
@@ -158,8 +158,8 @@ def test_boards_side_by_side_are_laid_out_as_each_alone(boards: list[tuple[int, 
         for level, single in zip(levels, lay_out(compile_range_tree(one)), strict=True):
             for p in (0, 1):
                 got, alone = level.hands[p].tables.cut(units), single.hands[p].tables
-                for each, want in zip(got[1:], alone[1:], strict=True):
-                    np.testing.assert_array_equal(each, want)
+                for table, want in zip(got[1:], alone[1:], strict=True):
+                    np.testing.assert_array_equal(table, want)
                 above = got.above - alone.above
                 assert set(above[alone.above >= 0]) == {k * top.hands[p].wide}
             np.testing.assert_array_equal(level.weight[units], single.weight)

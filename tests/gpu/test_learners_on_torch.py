@@ -59,21 +59,21 @@ def test_tensors_and_arrays_give_the_same_numbers(kind: str, schedule: str) -> N
     plan, gadget, rng = parse(schedule), GADGETS[kind], np.random.default_rng(4)
     if plan.predictive and not gadget.is_finite:
         pytest.skip("random payoffs are not predicted")
-    given = numbers(rng)
-    assert set(given) == {field.name for field in fields(GadgetInputs)}
-    here = GadgetInputs(**given)
-    there = GadgetInputs(**{name: put(values) for name, values in given.items()})
-    want, got = (gadget.learner(each, predictive=plan.predictive) for each in (here, there))
+    arrays = numbers(rng)
+    assert set(arrays) == {field.name for field in fields(GadgetInputs)}
+    here = GadgetInputs(**arrays)
+    there = GadgetInputs(**{name: put(values) for name, values in arrays.items()})
+    want, got = (gadget.learner(inputs, predictive=plan.predictive) for inputs in (here, there))
     assert want is not None
     assert got is not None
     discounts = np.column_stack([plan.discounts(1, 9), np.arange(9.0)])
     close(got.enter(), want.enter())
     for t in range(8):
-        values = rng.normal(size=SHAPE) * given["weight"]
+        values = rng.normal(size=SHAPE) * arrays["weight"]
         want.observe(values, discounts[t : t + 2])
         got.observe(put(values), put(discounts[t : t + 2]))
         close(got.enter(), want.enter())
     for name in ("regret", "average", "instant", "seen"):
         if getattr(want, name, None) is not None:
             close(getattr(got, name), getattr(want, name))
-    assert np.ptp(want.enter()[given["weight"] > 0]) > 0.01
+    assert np.ptp(want.enter()[arrays["weight"] > 0]) > 0.01

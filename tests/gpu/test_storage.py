@@ -140,10 +140,10 @@ def test_a_step_differs_by_rounding(name: str, kind: Storage, schedule: str) -> 
         for part in (0, 1):
             for s, block in enumerate(got[p][part].blocks):
                 want = exact[p][part].blocks[s] * (short.places[s].tables[p].above >= 0)
-                found = keeping.peek(block, slice(0, want.shape[1]))
+                kept = keeping.peek(block, slice(0, want.shape[1]))
                 if kind == "bfloat16":
-                    found = found * (short.places[s].tables[p].above >= 0)
-                assert (found - want).abs().max() <= near * want.abs().max()
+                    kept = kept * (short.places[s].tables[p].above >= 0)
+                assert (kept - want).abs().max() <= near * want.abs().max()
 
 
 @pytest.mark.parametrize("kind", SHORT)
@@ -215,6 +215,6 @@ def test_strategies_come_and_go(kind: Storage) -> None:
         assert average is not None
         average[:] = probs[p]
         back = np.asarray(engine.behaviour(p, average))
-        given = np.asarray(single.behaviour(p, probs[p]))  # without what is nobody's
-        assert np.abs(back - given).max() < 2.0**-7
+        exact = np.asarray(single.behaviour(p, probs[p]))  # without what is nobody's
+        assert np.abs(back - exact).max() < 2.0**-7
         assert keeping.kind_of(average.blocks[0]) == kind

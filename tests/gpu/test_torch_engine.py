@@ -94,8 +94,8 @@ def test_any_strategy_is_worth_what_the_cpu_engine_says(
         mine, theirs = cpu.plan(1 - p, probs[1 - p]), gpu.plan(1 - p, probs[1 - p])
         want, got = cpu.values(p, probs[p], mine).roots, gpu.values(p, probs[p], theirs).roots
         np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
-        best, found = cpu.respond(p, mine).roots, gpu.respond(p, theirs).roots
-        np.testing.assert_allclose(found, best, rtol=1e-9, atol=1e-12)
+        best, response = cpu.respond(p, mine).roots, gpu.respond(p, theirs).roots
+        np.testing.assert_allclose(response, best, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -126,11 +126,11 @@ def test_a_merged_tree_is_solved_with_every_hand(board: str, device: str) -> Non
         for field in ("regret", "average"):
             want, got = (kept(run, p, field)[real[p]] for run in runs)
             np.testing.assert_allclose(got, want, rtol=0, atol=1e-5 * np.abs(want).max())
-        best, found = (
+        best, response = (
             run.engine.respond(p, run.engine.plan(1 - p, kept(run, 1 - p, "average"))).roots
             for run in runs
         )
-        np.testing.assert_allclose(found, best, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(response, best, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -208,10 +208,10 @@ def test_regrets_can_be_kept_like_those_of_the_cpu_engine() -> None:
     size = len(regrets.regret)
     regrets.regret[:] = np.random.default_rng(0).random(size, dtype=np.float32)
     for name in ("regret", "average", "instant"):
-        found = np.asarray(getattr(regrets, name))
-        assert found.shape == getattr(again, name).shape
-        getattr(again, name)[:] = found
-        np.testing.assert_array_equal(np.asarray(getattr(again, name)), found)
+        array = np.asarray(getattr(regrets, name))
+        assert array.shape == getattr(again, name).shape
+        getattr(again, name)[:] = array
+        np.testing.assert_array_equal(np.asarray(getattr(again, name)), array)
     assert regrets.regret.numpy().any()
     assert engine.regrets(0).instant is None
 
@@ -256,9 +256,9 @@ def test_an_estimate_knows_how_large_tables_are(name: str) -> None:
     real = sg.holdem.endgame("QsJh2h8d", 100, 300, bets="all: a")
     tree = compile_range_tree(GAMES.get(name, real))
     for estimated, level in zip(frames(tree), lay_out(tree), strict=True):
-        found = level.frame
-        assert estimated._replace(tables=0, bets=found.bets) == found._replace(tables=0)
-        assert found.tables <= estimated.tables <= (found.tables if name == "a real turn" else 1e9)
+        frame = level.frame
+        assert estimated._replace(tables=0, bets=frame.bets) == frame._replace(tables=0)
+        assert frame.tables <= estimated.tables <= (frame.tables if name == "a real turn" else 1e9)
 
 
 def test_refusals_are_sentences() -> None:

@@ -69,15 +69,15 @@ def test_the_engine_is_that_of_other_trees(name: str) -> None:
         assert values[1] == pytest.approx(values[0], abs=1e-6)
         best = usual.respond(p, one).roots, pairs.respond(p, two).roots
         assert best[1] == pytest.approx(best[0], abs=1e-6)
-    found = []
+    learned = []
     for run in (usual, pairs):
         cfr = Cfr(run)
         for p in (0, 1):
             cfr.pair[p].regret[:] = sigma[p] - 0.3
         rates = run.rates(np.tile([0.5, 0.25, 0.75], (2, 1)), 1)
         run.sweep(0, Mode.LEARN, cfr.pair, (rates[0], rates[0]), (run.roots(0), run.roots(1)))
-        found.append([run.behaviour(0, numbers) for numbers in cfr.pair[0][:2]])
-    for one, two in zip(*found, strict=True):
+        learned.append([run.behaviour(0, numbers) for numbers in cfr.pair[0][:2]])
+    for one, two in zip(*learned, strict=True):
         for j, actions in tree.players[0].decisions():
             assert len(actions) == j.shape[1]
             assert two[j] == pytest.approx(one[j], abs=2e-4)

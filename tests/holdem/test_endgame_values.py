@@ -70,22 +70,24 @@ def brute_force(game: Holdem) -> tuple[float, dict[str, float], dict[str, float]
             won[1, b] += mine[a] * (1 - share)
             met[0, a] += yours[b]
             met[1, b] += mine[a]
-    each = [
+    by_hand = [
         {deck.hand_name(h): won[p, h] / met[p, h] for h in np.flatnonzero(met[p]).tolist()}
         for p in (0, 1)
     ]
-    return float(mine @ won[0] / (mine @ met[0])), each[0], each[1]
+    return float(mine @ won[0] / (mine @ met[0])), by_hand[0], by_hand[1]
 
 
 @pytest.mark.parametrize("game", [RIVER, *TINY.values()], ids=["full deck", *TINY])
 def test_equity_is_that_of_every_pair_and_every_runout(game: Holdem) -> None:
     tree = compiled(game)
     total, hands = equities(tree)
-    want, *each = brute_force(game)
+    want, *by_hand = brute_force(game)
     assert total == pytest.approx((want, 1 - want), abs=1e-12)
     for p in (0, 1):
         result = dict(zip(tree.players[p].slots, hands[p].tolist(), strict=True))
-        assert {name: e for name, e in result.items() if not np.isnan(e)} == pytest.approx(each[p])
+        assert {name: e for name, e in result.items() if not np.isnan(e)} == pytest.approx(
+            by_hand[p]
+        )
 
 
 def test_a_flush_draw_has_its_outs() -> None:

@@ -86,7 +86,9 @@ def walk_betting(game: Holdem) -> list[Betting]:
 
 def actions_on(game: Holdem, street: int) -> int:
     """The actions of a street, summed over its decision nodes."""
-    return sum(len(game.actions(each)) for each in walk_betting(game) if each.street == street)
+    return sum(
+        len(game.actions(betting)) for betting in walk_betting(game) if betting.street == street
+    )
 
 
 def test_flop_holdem_is_as_stated() -> None:

@@ -118,6 +118,6 @@ def test_the_published_files(
     assert (game.rules.pot, game.rules.stacks) == (500, (19750, 19750))
     # All the weight of the file is on hands that the board leaves: the order is right.
     numbers = (DATA / name).read_text().split("-reach")[1].split()
-    for each, start, total in zip(game.ranges, (0, 1326), combos, strict=True):
-        assert np.isclose(each.combos, sum(map(float, numbers[start : start + 1326])))
-        assert np.isclose(each.combos, total)
+    for held, start, total in zip(game.ranges, (0, 1326), combos, strict=True):
+        assert np.isclose(held.combos, sum(map(float, numbers[start : start + 1326])))
+        assert np.isclose(held.combos, total)

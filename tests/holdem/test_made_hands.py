@@ -53,7 +53,7 @@ def test_strong_hands_are_ordered_as_by_the_evaluator(seed: int) -> None:
     for hand, rank in zip(DECK.hand_names, ranks.tolist(), strict=True):
         if not {hand[:2], hand[2:]} & gone:
             result.setdefault(made_hand(hand, board), set()).add(rank)
-    weak = {rank for name, each in result.items() if name not in strong for rank in each}
+    weak = {rank for name, strengths in result.items() if name not in strong for rank in strengths}
     below = max(weak, default=-1)
     for name in reversed([name for name in strong if name in result]):
         assert min(result[name]) > below

@@ -156,7 +156,7 @@ def test_odd_pots_and_fractions_of_a_chip() -> None:
 
 
 def test_a_solution_does_not_depend_on_the_unit() -> None:
-    """The same spot in chips, in fractions of a chip and in a multiple of chips."""
+    """A spot in chips, in fractions of a chip and in a multiple of chips."""
     result = []
     for unit in (1, 20):
         pot, stack = Fraction(13, 2) * unit, 20 * unit

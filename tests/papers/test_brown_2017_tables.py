@@ -183,7 +183,7 @@ def test_what_is_missing_is_left_out_of_a_report() -> None:
         key: tables.compared(f"brown2017-{key}", tables.Settings(), kept).rows
         for key in ("table1", "table3", "table4", "table5", "fig7")
     }
-    many = {key: len(each) for key, each in rows.items()}
+    many = {key: len(lines) for key, lines in rows.items()}
     assert many == {"table1": 43, "table3": 41, "table4": 38, "table5": 38, "fig7": 8}
     tables_3_to_5 = (*rows["table3"], *rows["table4"], *rows["table5"])
     ours = {line["quantity"]: line["ours"] for line in tables_3_to_5}

@@ -31,7 +31,7 @@ class Told:
         return Pair(number, 10.0 * number, -1.0, 2 if number % 2 else None)
 
 
-def found(match: Told, deals: int, keep: Path | None, budget: float | None = None) -> Found:
+def result_of(match: Told, deals: int, keep: Path | None, budget: float | None = None) -> Found:
     contest = contests.Contest("one against another", ("one", "another"), deals, 570.0)
     how = contests.Settings("lbr", 100, 0)
     with pytest.MonkeyPatch.context() as patch:
@@ -41,26 +41,26 @@ def found(match: Told, deals: int, keep: Path | None, budget: float | None = Non
 
 def test_a_run_goes_on_from_its_log(tmp_path: Path) -> None:
     first, second = Told(), Told()
-    part = found(first, 3, tmp_path / "kept.jsonl")
+    part = result_of(first, 3, tmp_path / "kept.jsonl")
     assert first.asked == [0, 1, 2]
     assert part.rows[0]["note"].startswith("3 of 3 deals, 1 of them played twice")
-    whole = found(second, 5, tmp_path / "kept.jsonl")
+    whole = result_of(second, 5, tmp_path / "kept.jsonl")
     assert second.asked == [3, 4]
-    assert whole == found(Told(), 5, None)
+    assert whole == result_of(Told(), 5, None)
     assert whole.data["contests"]["one against another"]["mean"] == pytest.approx(20)
-    none: list[Any] = found(Told(), 9, tmp_path / "kept.jsonl", budget=-1.0).rows
+    none: list[Any] = result_of(Told(), 9, tmp_path / "kept.jsonl", budget=-1.0).rows
     assert none[0]["note"].startswith("5 of 9 deals")
 
 
 def test_contests_are_played_in_turn(tmp_path: Path) -> None:
     """A run that is stopped has the same share of each, and processes are told what to play."""
-    told = list[str]()
+    messages = list[str]()
     some = [contests.LBR[2]._replace(deals=4), contests.LBR[3]._replace(deals=2)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(contests, "_match", lambda agents, iterations, seed: Told())
         how = contests.Settings("lbr", 100, 0)
-        contests._found(some, how, lambda what, share: told.append(what), None, None, 1)
-    ends = [what.split(", ")[1:] for what in told]
+        contests._found(some, how, lambda what, share: messages.append(what), None, None, 1)
+    ends = [what.split(", ")[1:] for what in messages]
     first, second = "first version", "second version"
     assert ends == [
         [first, "deal 1"],
@@ -91,8 +91,8 @@ def test_values_before_the_flop_are_compared(
     ]
     kept = RESULTS / "brown2018-preflop.cells.json"
     full = before_flop.run(False, 2, lambda *_: None, keep=kept)
-    told = json.loads((RESULTS / "brown2018-preflop.json").read_text())
-    assert full.rows == told["rows"]
+    stored = json.loads((RESULTS / "brown2018-preflop.json").read_text())
+    assert full.rows == stored["rows"]
 
 
 @pytest.mark.slow

@@ -39,7 +39,7 @@ RANGES = (
     "AA:0.71,AK:0.93,AQ:0.41,KK:0.79,KQ:0.97,QQ:0.53",
     "AA:0.61,AK:0.31,AQ:0.77,KK:0.59,KQ:0.83,QQ:0.47",
 )
-ONE, TWO = (Range.parse(each, DECK) for each in RANGES)
+ONE, TWO = (Range.parse(text, DECK) for text in RANGES)
 GAME = replace(
     sg.holdem.nlfh(2000, bets=PREFLOP + BETS, ranks="QKA", suits="cdhs"), ranges=(ONE, TWO)
 )
@@ -160,8 +160,8 @@ def test_an_off_tree_bet_is_answered_as_the_agent_does(p: int) -> None:
     assert off == ("cc/cr150", "cc/r150")[p]
     result = agent().off_tree(p, flop.ANSWERED, base, larger)
     assert apart(holdem_agent(larger.holdem), p, result, "r150") < NEAR
-    messages = agent().off_tree(p, flop.TRANSLATED, base, larger)
-    assert apart(holdem_agent(larger.holdem), p, messages, "r150") > 100 * NEAR
+    translated = agent().off_tree(p, flop.TRANSLATED, base, larger)
+    assert apart(holdem_agent(larger.holdem), p, translated, "r150") > 100 * NEAR
 
 
 def test_exploitability_is_that_of_the_game_tree() -> None:
@@ -177,7 +177,7 @@ def test_exploitability_is_that_of_the_game_tree() -> None:
         blocks = [made.played(p, name) for p in (0, 1)]
         seats = [made.over_tree(p, blocks[p]) for p in (0, 1)]
         both = sg.Strategy(seats[0].tree, (seats[0].probs[0], seats[1].probs[1])).table()
-        played = sg.Strategy.from_table(tree, {each: both[each] for each in names})
+        played = sg.Strategy.from_table(tree, {infoset: both[infoset] for infoset in names})
         exact = sg.exploitability(tree, played).per_seat
         result = [made.blueprint.wins(p, blocks[p]) for p in (0, 1)]
         assert result == pytest.approx(exact, abs=1e-4)
@@ -205,7 +205,7 @@ def test_schedules_and_gadgets_are_those_of_their_row() -> None:
         flop.PAPER: street.solve(ROOT, paper, STEPS),
         "the flop solved by Resolve": street.solve(sg.Resolve(), "dcfr", STEPS),
     }
-    won = {name: blueprint.wins(0, each) for name, each in wanted.items()}
+    won = {name: blueprint.wins(0, blocks) for name, blocks in wanted.items()}
     assert abs(won[flop.PAPER] - won["the flop solved by Resolve"]) > 1e-3
     for name, lost in won.items():
         assert blueprint.wins(0, agent().played(0, name)) == pytest.approx(lost, abs=1e-6)

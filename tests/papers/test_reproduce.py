@@ -45,7 +45,7 @@ def coarse_oracle() -> Oracle:
     return Oracle(LeducAbstract())
 
 
-def found(key: str, quantity: str) -> Any:
+def our_figure(key: str, quantity: str) -> Any:
     """Our figure in the one row of a quick report whose quantity starts so."""
     rows = [line for line in quick(key).rows if line["quantity"].startswith(quantity)]
     assert len(rows) == 1, quantity
@@ -53,7 +53,7 @@ def found(key: str, quantity: str) -> Any:
 
 
 # Every reproduction --------------------------------------------------------------------------
-REPORTS = [key for key, each in KEYS.items() if not each.resumable]
+REPORTS = [key for key, reproduction in KEYS.items() if not reproduction.resumable]
 
 
 @pytest.mark.parametrize("key", REPORTS)
@@ -129,13 +129,13 @@ def test_coin_toss_is_exact() -> None:
 
 
 def test_coin_toss_misprint_and_promises() -> None:
-    assert found("coin-toss", "Sec. 5: P1 gets, P2 Heads 3/4") == pytest.approx(0.5)
-    assert found("coin-toss", "Sec. 4.2: Resolve, smallest margin") >= -1e-9
+    assert our_figure("coin-toss", "Sec. 5: P1 gets, P2 Heads 3/4") == pytest.approx(0.5)
+    assert our_figure("coin-toss", "Sec. 4.2: Resolve, smallest margin") >= -1e-9
     for name in ("Resolve", "Maxmargin"):
-        assert found("coin-toss", f"Sec. 5: Reach-{name}, smallest margin") >= -1e-9
-        assert found("coin-toss", f"Sec. 5: Reach-{name}, P1 gets") <= 0.5 + 1e-9
-    assert found("coin-toss", "Fig. 4: always Tails solves S1") is True
-    assert found("coin-toss", "Fig. 4: Reach-Maxmargin, split") <= 0.5 + 1e-9
+        assert our_figure("coin-toss", f"Sec. 5: Reach-{name}, smallest margin") >= -1e-9
+        assert our_figure("coin-toss", f"Sec. 5: Reach-{name}, P1 gets") <= 0.5 + 1e-9
+    assert our_figure("coin-toss", "Fig. 4: always Tails solves S1") is True
+    assert our_figure("coin-toss", "Fig. 4: Reach-Maxmargin, split") <= 0.5 + 1e-9
 
 
 # Burch et al. 2014 ---------------------------------------------------------------------------
@@ -144,8 +144,8 @@ def test_fig3_safe_falls_and_unsafe_does_not() -> None:
         name: [Point(*point) for point in points]
         for name, points in quick("burch2014-fig3").data["curves"].items()
     }
-    assert found("burch2014-fig3", "exploitability of the equilibrium") < 1e-8
-    assert found("burch2014-fig3", "subgames") == 5
+    assert our_figure("burch2014-fig3", "exploitability of the equilibrium") < 1e-8
+    assert our_figure("burch2014-fig3", "subgames") == 5
     assert curves["safe CFR+"][-1].exploitability < 1e-3
     assert curves["safe CFR"][-1].exploitability < 0.02
     assert curves["safe PCS"][-1].exploitability < 0.05

@@ -24,14 +24,14 @@ class Dealer:
         self, game: Holdem, players: tuple[Agent | str, Agent | str], hands: int, log: Path | None
     ) -> None:
         self.error: SubgameError | None = None
-        self.found: MatchResult | None = None
-        for each in players:
-            if isinstance(each, Remote):
-                assert each.address  # the port is taken before anybody connects
+        self.outcome: MatchResult | None = None
+        for player in players:
+            if isinstance(player, Remote):
+                assert player.address  # the port is taken before anybody connects
 
         def run() -> None:
             try:
-                self.found = match(game, players, hands, seed=1, log=log)
+                self.outcome = match(game, players, hands, seed=1, log=log)
             except SubgameError as error:
                 self.error = error
 
@@ -42,8 +42,8 @@ class Dealer:
         self.thread.join(600)
         if self.error is not None:
             raise self.error
-        assert self.found is not None
-        return self.found
+        assert self.outcome is not None
+        return self.outcome
 
 
 class Rude:
@@ -53,13 +53,13 @@ class Rude:
         self.socket = socket.create_connection(remote.address, timeout=600)
         self.file = self.socket.makefile("rb")
         self.socket.sendall(version)
-        self.heard: list[str] = []
+        self.received: list[str] = []
 
     def next_turn(self) -> str | None:
         """The next state in which this player acts; None where the match is over."""
         for raw in self.file:
             line = raw.decode().rstrip("\r\n")
-            self.heard.append(line)
+            self.received.append(line)
             if line.startswith("#"):
                 return None
             _, seat, _, betting, _ = line.split(":")
@@ -83,7 +83,7 @@ class Rude:
 def _to_act(betting: str) -> int | None:
     """Who acts, for lines without all-ins: read independently of the package."""
     streets = betting.split("/")
-    actions = [each for each in streets[-1] if each in "fcr"]
+    actions = [letter for letter in streets[-1] if letter in "fcr"]
     if "f" in actions or (len(streets) == 4 and len(actions) > 1 and actions[-1] == "c"):
         return None
     return (1 - len(actions) % 2) if len(streets) == 1 else len(actions) % 2

@@ -57,7 +57,7 @@ class Listening(Agent):
 
 def test_the_example_of_the_protocol_document(game: Holdem) -> None:
     """Hand 31 of the document: what player 1 is told, from the first line to the showdown."""
-    told = [
+    lines = [
         "MATCHSTATE:1:31::|JdTc",
         "MATCHSTATE:1:31:r300:|JdTc",
         "MATCHSTATE:1:31:r300r900:|JdTc",
@@ -75,8 +75,8 @@ def test_the_example_of_the_protocol_document(game: Holdem) -> None:
         state = state.child(move)
         if state.current_player() != -1:
             sent.append(MatchState.of(state, 1, 31).text())
-    assert sent == told
-    for line in told:
+    assert sent == lines
+    for line in lines:
         assert MatchState.parse(line, game).text() == line
 
 
@@ -113,10 +113,10 @@ def test_a_match_over_sockets_is_the_match_without(game: Holdem, tmp_path: Path)
     log = tmp_path / "sockets.jsonl"
     remotes = (Remote(game, "A", limits=PATIENT), Remote(game, "B", limits=PATIENT))
     dealer = Dealer(game, remotes, 40, log)
-    found: dict[int, Played] = {}
+    played: dict[int, Played] = {}
 
     def client(k: int) -> None:
-        found[k] = play_acpc(Uniform(), game, *remotes[k].address, seed=1)
+        played[k] = play_acpc(Uniform(), game, *remotes[k].address, seed=1)
 
     threads = [threading.Thread(target=client, args=(k,)) for k in (0, 1)]
     for thread in threads:
@@ -127,10 +127,10 @@ def test_a_match_over_sockets_is_the_match_without(game: Holdem, tmp_path: Path)
     plain = match(game, ["uniform", "uniform"], 40, seed=1, log=tmp_path / "plain.jsonl")
     assert result.result == plain.result
     assert read_history(log).hands == read_history(tmp_path / "plain.jsonl").hands
-    assert len(found[0].won) == 40
-    assert found[0].result.mean == pytest.approx(result.result.mean)
-    assert found[1].result.mean == pytest.approx(-result.result.mean)
-    assert [each.bad for each in remotes] == [0, 0]
+    assert len(played[0].won) == 40
+    assert played[0].result.mean == pytest.approx(result.result.mean)
+    assert played[1].result.mean == pytest.approx(-result.result.mean)
+    assert [remote.bad for remote in remotes] == [0, 0]
     assert check_hands(read_history(log)) == 40
 
 
@@ -232,20 +232,20 @@ def test_a_long_match_survives_two_kills(game: Holdem, tmp_path: Path) -> None:
     dealer.kill()
     dealer.wait()
     done = subprocess.run(deal, stdout=subprocess.PIPE, text=True, check=True, timeout=600)
-    told = json.loads(done.stdout)
-    assert [each.wait(600) for each in (one, two)] == [0, 0]
+    summary = json.loads(done.stdout)
+    assert [process.wait(600) for process in (one, two)] == [0, 0]
     seconds = time.monotonic() - began
     history = read_history(log)
     assert [hand.number for hand in history.hands] == list(range(3000))
     assert check_hands(history) == 3000
     plain = match(game, ["uniform", "uniform"], 3000, seed=1, log=tmp_path / "plain.jsonl")
     assert read_history(tmp_path / "plain.jsonl").hands == history.hands
-    assert told["mean"] == plain.result.mean
-    for used in told["times"].values():
+    assert summary["mean"] == plain.result.mean
+    for used in summary["times"].values():
         assert used["slowest_action"] < 10
         assert used["average_hand"] < 6
     assert sorted(path.name for path in tmp_path.iterdir()) == ["match.jsonl", "plain.jsonl"]
-    print(f"{seconds:.1f} s, {told['score']}, {told['times']}")
+    print(f"{seconds:.1f} s, {summary['score']}, {summary['times']}")
 
 
 def _free_port() -> int:

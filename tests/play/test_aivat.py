@@ -44,10 +44,10 @@ def everything(
         actions, at = sigma.tree.players[player].lookup(name or "")
         moves = list(zip(actions, sigma.probs[player][at].tolist(), strict=True))
     return [
-        each
+        hand
         for action, share in moves
         if share > 0
-        for each in everything(state.child(action), both, (*path, action), p * share)
+        for hand in everything(state.child(action), both, (*path, action), p * share)
     ]
 
 
@@ -86,10 +86,10 @@ def test_unbiased_and_quieter_on_holdem(name: str, values: str) -> None:
         hands = everything(game.new_initial_state(), both)
         weights = np.array([p for _, p, _ in hands])
         plain = np.array([payoff for *_, payoff in hands])
-        found = np.array([aivat.of_path(path, seat) for path, _, _ in hands])
+        estimates = np.array([aivat.of_path(path, seat) for path, _, _ in hands])
         exact = weights @ plain
-        assert found @ weights == pytest.approx(exact, abs=1e-5)
-        assert weights @ (found - exact) ** 2 < weights @ (plain - exact) ** 2
+        assert estimates @ weights == pytest.approx(exact, abs=1e-5)
+        assert weights @ (estimates - exact) ** 2 < weights @ (plain - exact) ** 2
 
 
 def test_an_agent_whose_strategy_is_partly_known() -> None:
@@ -118,10 +118,10 @@ def test_a_search_agent_by_its_own_policy() -> None:
     played = known_strategy(tree, agent)
     assert played is not None
     exact = head_to_head(tree, played, theirs).mean
-    found = match(game, [agent, StrategyAgent(theirs)], hands=400, seed=1, aivat=True)
-    assert found.aivat is not None
-    assert found.aivat.interval95 < found.result.interval95
-    deviation = (found.aivat.mean - exact) / (found.aivat.interval95 / Z95)
+    result = match(game, [agent, StrategyAgent(theirs)], hands=400, seed=1, aivat=True)
+    assert result.aivat is not None
+    assert result.aivat.interval95 < result.result.interval95
+    deviation = (result.aivat.mean - exact) / (result.aivat.interval95 / Z95)
     p_value = math.erfc(abs(deviation) / math.sqrt(2))
     assert p_value > 1e-3
 
@@ -157,13 +157,13 @@ def test_outcomes_of_a_flop_by_brute_force() -> None:
     deck, s = game.deck, game.deck.parse_hand("9s9c")
     held = np.random.default_rng(1).random(deck.num_hands)
     here = start_of(game).with_reach((np.ones(deck.num_hands), held)).after("c").after("c")
-    found = here.outcomes(0, s)
+    outcomes = here.outcomes(0, s)
     weights = {}
-    for flop in found:
+    for flop in outcomes:
         free = deck.compatible(deck.parse(flop)) * deck.disjoint[s]
         weights[flop] = float((here.reach[1] * free).sum())
     total = sum(weights.values())
-    assert found == pytest.approx({flop: weight / total for flop, weight in weights.items()})
+    assert outcomes == pytest.approx({flop: weight / total for flop, weight in weights.items()})
     assert len(set(weights.values())) > 1
 
 
@@ -219,15 +219,15 @@ def every_recorded(
                 walk(state.child(action), (*path, action), p * share)
 
     def decisions(path: tuple[str, ...]) -> list[tuple[Event, str, tuple[str, ...]]]:
-        state, told = game.new_initial_state(), []
+        state, events = game.new_initial_state(), []
         for action in path:
             player = state.current_player()
             own = (state.information_state(player) or "") if player == seat else ""
             legal = state.legal_actions() if player >= 0 else ()
             if state.is_public(action):
-                told.append((Event(player, action), own, tuple(legal)))
+                events.append((Event(player, action), own, tuple(legal)))
             state = state.child(action)
-        return told
+        return events
 
     walk(game.new_initial_state(), (), 1.0)
     return out

@@ -105,10 +105,10 @@ def test_the_match_goes_on(
     said, message = GOES_ON[kind]
     with caplog.at_level(logging.WARNING, "subgame"):
         play(game, tmp_path / "log.jsonl", said)
-    told = [record.getMessage() for record in caplog.records]
-    assert any(re.search(message, line) for line in told), told
-    assert len(told) == (2 if kind == "binary rubbish" else 1)  # it has a line break
-    assert all(len(line) < 400 and line.isprintable() for line in told)
+    warnings = [record.getMessage() for record in caplog.records]
+    assert any(re.search(message, line) for line in warnings), warnings
+    assert len(warnings) == (2 if kind == "binary rubbish" else 1)  # it has a line break
+    assert all(len(line) < 400 and line.isprintable() for line in warnings)
     history = read_history(tmp_path / "log.jsonl")
     assert [hand.number for hand in history.hands] == list(range(HANDS))
     assert check_hands(history) == HANDS

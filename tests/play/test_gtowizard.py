@@ -37,28 +37,28 @@ class WizardStandIn(StandIn):
     busy = 0
 
     def _state(self) -> dict[str, Any]:
-        told = self._told()
-        over, pieces, text = "winnings" in told, [], told["action"]
+        response = self._told()
+        over, pieces, text = "winnings" in response, [], response["action"]
         while text:
             size = 1 + len(text[1:]) - len(text[1:].lstrip("0123456789"))
             pieces.append("_" if text[0] == "/" else text[:size])
             text = text[size:]
         shown = over and not self.line.rstrip("/").endswith("f")
-        hero = {"name": "hero", "hole_cards": "".join(told["hole_cards"])}
+        hero = {"name": "hero", "hole_cards": "".join(response["hole_cards"])}
         bot = {"name": "GTO Wizard AI", "hole_cards": None}
         if shown:
-            bot["hole_cards"] = "".join(told["bot_hole_cards"])
+            bot["hole_cards"] = "".join(response["bot_hole_cards"])
         return {
             "hand_id": self.hands,
             "game": {"game_name": "HUNL 200BB", "starting_stack": 20000, "blinds": [100, 50]},
             "game_state": {
-                "board_cards": "".join(told["board"]),
+                "board_cards": "".join(response["board"]),
                 "is_hand_over": over,
                 "players": [bot, hero],
                 "legal_actions": [],
                 "action_history": pieces,
-                "winnings": told.get("winnings"),
-                "aivat_score": told["winnings"] / 10 if over else None,
+                "winnings": response.get("winnings"),
+                "aivat_score": response["winnings"] / 10 if over else None,
             },
         }
 

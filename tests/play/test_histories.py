@@ -99,11 +99,11 @@ def test_pokerkit_reads_our_acpc_log(history: History, tmp_path: Path) -> None:
     path = tmp_path / "match.log"
     write_history(history, path)
     game = kit.NoLimitTexasHoldem((), True, 0, (50, 100), 100)
-    found = kit.HandHistory.from_acpc_protocol(game, 20000, path.read_text(), error_status=True)
+    theirs = kit.HandHistory.from_acpc_protocol(game, 20000, path.read_text(), error_status=True)
     won = []
-    for each in found:
-        *_, state = each
-        seat = each.players.index("uniform")
+    for hand in theirs:
+        *_, state = hand
+        seat = hand.players.index("uniform")
         won.append(float(state.payoffs[seat]))
     assert won == [hand.won for hand in history.hands]
     total = round(sum(won))
@@ -163,10 +163,10 @@ def test_a_hand_of_another_program(tmp_path: Path) -> None:
         "starting_stacks = [1000, 1000]\nactions = ['d dh p1 AsKs', 'd dh p2 2c2d', "
         "'p2 cbr 300', 'p1 cc', 'd db 2h5s9c', 'p1 cc', 'p2 cbr 700', 'p1 f']\n"
     )
-    found = read_history(path)
-    (hand,) = found.hands
-    assert isinstance(found.game, Holdem)
-    assert found.game.rules == hunl(stack=1000).rules
+    history = read_history(path)
+    (hand,) = history.hands
+    assert isinstance(history.game, Holdem)
+    assert history.game.rules == hunl(stack=1000).rules
     assert hand.won == -300
     assert [action for player, action in hand.moves if player >= 0] == [
         "r300",

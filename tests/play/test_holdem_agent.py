@@ -77,8 +77,8 @@ def test_a_whole_hand(game: Holdem) -> None:
     turn = [*line, (0, "c")]
     solved = after(agent, 1, turn)
     name = "AsKs | Jh 9s Ts Qs | cr280c/cc/c"
-    found = solved.policy([name], ("c", "r600"))
-    assert found.probabilities.sum() == pytest.approx(1)
+    policy = solved.policy([name], ("c", "r600"))
+    assert policy.probabilities.sum() == pytest.approx(1)
     why = solved.explained(name)
     held = why.ranges[1]
     assert all(hand[0] == hand[2] for hand in held)  # only pairs raise
@@ -96,8 +96,8 @@ def test_off_tree_bets_on_the_turn_and_matches(game: Holdem) -> None:
     bets = "turn: 1x / cap 1; river: a / cap 1"
     agent = HoldemAgent(game, HandMade(), bets=bets, iterations=5, seconds=None)
     line = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "c"), (1, "c"), (-1, "Qs"), (0, "r130")]
-    found = after(agent, 1, line).policy(["AsKs | Jh 9s Ts Qs | cc/cc/r130"], ("f", "c"))
-    assert found.actions[:2] == ("f", "c")
+    policy = after(agent, 1, line).policy(["AsKs | Jh 9s Ts Qs | cc/cc/r130"], ("f", "c"))
+    assert policy.actions[:2] == ("f", "c")
     assert match(game, [agent, Always("call")], hands=4, seed=1).hands == 4
     assert agent.explain()
 
@@ -169,9 +169,9 @@ def test_explaining_what_the_blueprint_does(game: Holdem) -> None:
     agent = after(HoldemAgent(game, HandMade(), seconds=None), 1, [])
     assert agent.act("AsAh |  | ", ("f", "c", "r300")) == "r300"
     agent.observe(Event(1, "r300"))
-    told = agent.explain()
-    assert "to 300 100 %" in told
-    assert "follows its blueprint" in told
+    explanation = agent.explain()
+    assert "to 300 100 %" in explanation
+    assert "follows its blueprint" in explanation
 
 
 class Rare(HandMade):
@@ -201,13 +201,13 @@ def test_a_flop_solved_to_its_end(game: Holdem, stored: StoredBlueprint) -> None
         game, stored, bets=bets, limited=flop, iterations=3, seconds=None, shallow=0
     )
     line = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "r130")]
-    found = after(agent, 1, line).policy(["AsKs | Jh 9s Ts | cc/r130"], ("f", "c"))
-    assert found.actions == ("f", "c")
+    policy = after(agent, 1, line).policy(["AsKs | Jh 9s Ts | cc/r130"], ("f", "c"))
+    assert policy.actions == ("f", "c")
     assert "solved to its end by 3 iterations" in str(agent.explained("AsKs | Jh 9s Ts | cc/r130"))
     # After a bet that answers ours the rest of the flop is solved again.
     off = [*line[:3], (0, "c"), (1, "r200"), (0, "r420")]
-    found = after(agent, 1, off).policy(["AsKs | Jh 9s Ts | cc/cr200r420"], ("f", "c"))
-    assert found.actions[:2] == ("f", "c")
+    policy = after(agent, 1, off).policy(["AsKs | Jh 9s Ts | cc/cr200r420"], ("f", "c"))
+    assert policy.actions[:2] == ("f", "c")
     assert match(game, [agent, Always("raise")], hands=4, seed=2).hands == 4
     with pytest.raises(sg.SubgameError, match="StoredBlueprint"):
         HoldemAgent(game, HandMade(), limited="flop: 1x")
@@ -237,8 +237,8 @@ def test_an_off_tree_bet_before_the_flop_is_solved(
         game, stored, bets="turn: 1x", limited=both, iterations=20, seconds=None, shallow=0
     )
     name = "AsAh |  | r220"
-    found = after(agent, 0, [(1, "r220")]).policy([name], ("f", "c"))
-    assert found.actions == ("f", "c", "r600")
+    policy = after(agent, 0, [(1, "r220")]).policy([name], ("f", "c"))
+    assert policy.actions == ("f", "c", "r600")
     assert "solved to its end by 20 iterations" in str(agent.explained(name))
     plan = state(agent).plan
     assert plan is not None

@@ -39,9 +39,9 @@ def test_against_always_fold(setting: str, both: tuple[float, float]) -> None:
     bets nobody folds to LBR there, and the hand is checked down for nothing.
     """
     game = holdem.nlfh(ranks="789", suits="cds", bets="all: 1x a", stack=200)
-    found = won(game, Always("fold"), setting)
-    assert found == pytest.approx(both, abs=0.01)
-    assert sum(found) / 2 == pytest.approx(750 if setting == "fcpa" else 250, abs=0.01)
+    wins = won(game, Always("fold"), setting)
+    assert wins == pytest.approx(both, abs=0.01)
+    assert sum(wins) / 2 == pytest.approx(750 if setting == "fcpa" else 250, abs=0.01)
 
 
 def test_the_button_of_a_whole_deck_never_folds_to_always_fold() -> None:
@@ -63,12 +63,12 @@ def test_never_above_the_best_response(name: str, kind: str) -> None:
     strategy = sg.Strategy.uniform(tree)
     if kind == "solved":
         strategy = sg.solve(tree, iterations=5).strategy
-    exact = [each * game.unit[1] for each in sg.exploitability(tree, strategy).per_seat]
-    found = won(game, StrategyAgent(strategy), "fcpa")
+    exact = [lost * game.unit[1] for lost in sg.exploitability(tree, strategy).per_seat]
+    wins = won(game, StrategyAgent(strategy), "fcpa")
     for seat in (0, 1):  # exploitability counts the seat of the strategy, LBR its own
-        assert found[seat] <= exact[1 - seat] + 1e-4 * game.unit[1]
+        assert wins[seat] <= exact[1 - seat] + 1e-4 * game.unit[1]
     if kind == "uniform":
-        assert sum(found) > 0.5 * sum(exact)
+        assert sum(wins) > 0.5 * sum(exact)
 
 
 def test_the_formulas_of_the_paper() -> None:
@@ -82,11 +82,11 @@ def test_the_formulas_of_the_paper() -> None:
     hand, board = deck.parse_hand("QhJs"), game.board
     agent.begin(0, 0)
     held = np.flatnonzero(game.weights()[0] * deck.disjoint[hand])
-    names = [game.infoset_name(int(each), board, game.start()) for each in held]
+    names = [game.infoset_name(int(other), board, game.start()) for other in held]
     first = agent.policy(names, ())
     weight = game.weights()[0][held] * first.probabilities[:, first.actions.index("r4")]
     raised = game.start().play("r4 r6")
-    names = [game.infoset_name(int(each), board, raised) for each in held]
+    names = [game.infoset_name(int(other), board, raised) for other in held]
     folds = agent.policy(names, ()).probabilities[:, 0]
     equity = showdown(deck, board, 5, hand)[held]
     wp, fp = weight @ equity / weight.sum(), weight @ folds / weight.sum()
@@ -109,9 +109,9 @@ def test_a_search_agent_is_measured() -> None:
     blueprint = StrategyAgent(agent.blueprint)
     played = known_strategy(tree, agent)
     assert played is not None
-    found = sum(won(game, agent, "fcpa"))
-    assert found <= 2 * sg.exploitability(tree, played).mean + 1e-6
-    assert found < sum(won(game, blueprint, "fcpa"))
+    wins = sum(won(game, agent, "fcpa"))
+    assert wins <= 2 * sg.exploitability(tree, played).mean + 1e-6
+    assert wins < sum(won(game, blueprint, "fcpa"))
     lbr = LocalBestResponse(game, agent, "fcpa")
     assert match(game, [lbr, agent], hands=4, seed=2).hands == 4
 
@@ -124,14 +124,14 @@ def test_against_translation() -> None:
     )
     strategy = sg.Strategy.uniform(sg.compile(small, merge="boards"))
     agent = Translated(strategy, small, large)
-    found = match(large, [LocalBestResponse(large, agent, "fcpa"), agent], hands=150, seed=2)
-    assert found.result.mean > 0
+    result = match(large, [LocalBestResponse(large, agent, "fcpa"), agent], hands=150, seed=2)
+    assert result.result.mean > 0
 
 
 def test_showdown_by_brute_force() -> None:
     deck = holdem.nlfh(ranks="6789").deck
     board, hand = deck.parse("9s 7d 6s"), deck.parse_hand("9d8d")
-    found = showdown(deck, board, 5, hand)
+    equity = showdown(deck, board, 5, hand)
     opponent = deck.parse_hand("7c6c")
     total = won = 0.0
     taken = {*board, *deck.hands[hand].tolist(), *deck.hands[opponent].tolist()}
@@ -141,7 +141,7 @@ def test_showdown_by_brute_force() -> None:
                 ranks = holdem.evaluate.rank_hands((*board, a, b), deck)
                 won += (ranks[hand] > ranks[opponent]) + 0.5 * (ranks[hand] == ranks[opponent])
                 total += 1
-    assert found[opponent] == pytest.approx(won / total)
+    assert equity[opponent] == pytest.approx(won / total)
 
 
 def test_settings_of_2018() -> None:
@@ -180,7 +180,7 @@ def test_all_hands_at_once_as_one_by_one() -> None:
         lbr.observe(Event(player, action))
     names = lbr.reached.names(0)
     held = [names[s] for s in np.flatnonzero(lbr.reached.weight(0)).tolist()]
-    found = lbr.policy(held, ())
-    assert len(found.actions) > 1
-    for name, row in zip(held, found.probabilities, strict=True):
-        assert lbr.policy([name], ()).actions == (found.actions[int(row.argmax())],)
+    policy = lbr.policy(held, ())
+    assert len(policy.actions) > 1
+    for name, row in zip(held, policy.probabilities, strict=True):
+        assert lbr.policy([name], ()).actions == (policy.actions[int(row.argmax())],)

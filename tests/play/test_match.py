@@ -32,19 +32,19 @@ def flop() -> RangeTree:
     return compile_range_tree(game, merge="boards")
 
 
-def close(found: Estimate, exact: float) -> None:
+def close(estimate: Estimate, exact: float) -> None:
     """Within four standard errors: a false alarm once in 16,000 seeds, and the seed is fixed."""
-    assert abs(found.mean - exact) < 2.04 * found.interval95
-    assert found.interval95 < 10 * abs(exact)
+    assert abs(estimate.mean - exact) < 2.04 * estimate.interval95
+    assert estimate.interval95 < 10 * abs(exact)
 
 
 def test_a_match_estimates_the_exact_value(leduc: sg.PublicTree) -> None:
     one, two = sg.Strategy.random(leduc, 1), sg.Strategy.random(leduc, 2)
     exact = head_to_head(leduc, one, two)
-    found = match("leduc", [StrategyAgent(one), StrategyAgent(two)], hands=4000, seed=3)
-    close(found.result, exact.mean)
+    result = match("leduc", [StrategyAgent(one), StrategyAgent(two)], hands=4000, seed=3)
+    close(result.result, exact.mean)
     for seat in (0, 1):
-        close(found.per_seat[seat], exact.per_seat[seat])
+        close(result.per_seat[seat], exact.per_seat[seat])
 
 
 def test_holdem_agents_find_their_hands_on_every_board(flop: RangeTree) -> None:
@@ -53,11 +53,11 @@ def test_holdem_agents_find_their_hands_on_every_board(flop: RangeTree) -> None:
     one, two = sg.Strategy.random(flop, 1), sg.Strategy.uniform(flop)
     agents = [StrategyAgent(one), StrategyAgent(two)]
     exact = head_to_head(flop, one, two)
-    found = match(game, agents, hands=4000, seed=3)
+    result = match(game, agents, hands=4000, seed=3)
     _, scale = game.unit
     for seat in (0, 1):
-        assert abs(found.per_seat[seat].mean - exact.per_seat[seat] * scale) < (
-            2.04 * found.per_seat[seat].interval95
+        assert abs(result.per_seat[seat].mean - exact.per_seat[seat] * scale) < (
+            2.04 * result.per_seat[seat].interval95
         )
     state = game.new_initial_state().child("9d8d").child("7c6c").child("c").child("c")
     state = state.child("9s7d6s")
@@ -93,13 +93,13 @@ def test_processes_play_the_same_hands() -> None:
 
 
 def test_hands_are_grouped_by_street_and_line() -> None:
-    found = match("leduc", ["call", "raise"], hands=40, seed=1)
-    assert [group.name for group in found.streets] == ["round 2"]
-    assert sum(group.hands for group in found.lines) == 40
+    result = match("leduc", ["call", "raise"], hands=40, seed=1)
+    assert [group.name for group in result.streets] == ["round 2"]
+    assert sum(group.hands for group in result.lines) == 40
     game = holdem.nlfh(ranks="6789", suits="cds", stack=400)
-    found = match(game, ["uniform", "uniform"], hands=60, seed=1)
-    assert {group.name for group in found.streets} == {"preflop", "flop"}
-    assert sum(group.share(60) for group in found.streets) == pytest.approx(found.result.mean)
+    result = match(game, ["uniform", "uniform"], hands=60, seed=1)
+    assert {group.name for group in result.streets} == {"preflop", "flop"}
+    assert sum(group.share(60) for group in result.streets) == pytest.approx(result.result.mean)
 
 
 def test_a_log_goes_on_where_it_was_cut(tmp_path: Path) -> None:
@@ -126,8 +126,8 @@ def test_the_log_of_another_match_is_refused(tmp_path: Path) -> None:
 def test_best_response_wins_what_exact_evaluation_says(leduc: sg.PublicTree) -> None:
     strategy = sg.solve(leduc, iterations=3).strategy
     exact = sg.exploitability(leduc, strategy).mean
-    found = match("leduc", ["best-response", StrategyAgent(strategy)], hands=4000, seed=1)
-    close(found.result, exact)
+    result = match("leduc", ["best-response", StrategyAgent(strategy)], hands=4000, seed=1)
+    close(result.result, exact)
 
 
 def test_translation_is_that_of_the_whole_strategy() -> None:
@@ -137,9 +137,9 @@ def test_translation_is_that_of_the_whole_strategy() -> None:
     tree = sg.compile(large)
     exact = head_to_head(tree, sg.translate(tree, ours), sg.Strategy.uniform(tree))
     agents = [Translated(ours, small, large), Uniform()]
-    found = match(large, agents, hands=6000, seed=1)
+    result = match(large, agents, hands=6000, seed=1)
     for seat in (0, 1):
-        close(found.per_seat[seat], exact.per_seat[seat])
+        close(result.per_seat[seat], exact.per_seat[seat])
 
 
 def test_illegal_actions_end_the_match() -> None:
@@ -166,9 +166,9 @@ def test_illegal_actions_end_the_match() -> None:
     ],
 )
 def test_bad_input(options: dict[str, object], message: str) -> None:
-    given = {"agents": ["uniform", "call"], "hands": 2} | options
+    arguments = {"agents": ["uniform", "call"], "hands": 2} | options
     with pytest.raises(sg.SubgameError, match=message):
-        match("kuhn", **given)  # type: ignore[arg-type]
+        match("kuhn", **arguments)  # type: ignore[arg-type]
 
 
 def test_seeds_differ_and_intervals_are_known() -> None:

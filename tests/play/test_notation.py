@@ -60,18 +60,18 @@ def test_every_amount_comes_back(hands: int) -> None:
 
 def test_lines_of_the_published_protocols() -> None:
     """The example of the ACPC's protocol document, and that of Slumbot's API."""
-    told = ACPC.read_line(NoLimit(), "r300r900c/r1800r3600r9000c/r20000c/")
-    assert str(told) == "r300r900c/r900r2700r8100c/r11000c"
-    assert told.is_showdown
-    assert ACPC.line(told) == "r300r900c/r1800r3600r9000c/r20000c/"
+    betting = ACPC.read_line(NoLimit(), "r300r900c/r1800r3600r9000c/r20000c/")
+    assert str(betting) == "r300r900c/r900r2700r8100c/r11000c"
+    assert betting.is_showdown
+    assert ACPC.line(betting) == "r300r900c/r1800r3600r9000c/r20000c/"
     for line, ours in {
         "b200c/kk/kk/kb200": "r200c/cc/cc/cr200",
         "b20000c///": "r20000c",
         "cb300c/kk/kb300c/kb1200c": "cr300c/cc/cr300c/cr1200c",
     }.items():
-        told = SLUMBOT.read_line(NoLimit(), line)
-        assert str(told) == ours
-        assert SLUMBOT.line(told) == line
+        betting = SLUMBOT.read_line(NoLimit(), line)
+        assert str(betting) == ours
+        assert SLUMBOT.line(betting) == line
 
 
 @pytest.mark.parametrize(

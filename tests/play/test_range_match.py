@@ -34,11 +34,11 @@ Floats = NDArray[np.float64]
 
 @pytest.fixture(scope="module")
 def blueprints() -> list[StoredBlueprint]:
-    trainer, found = Trainer(RECIPE), []
+    trainer, made = Trainer(RECIPE), []
     for _ in range(3):
         trainer.advance(2)
-        found.append(StoredBlueprint.of(trainer))
-    return found
+        made.append(StoredBlueprint.of(trainer))
+    return made
 
 
 def pay(betting: Betting, board: tuple[int, ...]) -> Floats:
@@ -48,8 +48,8 @@ def pay(betting: Betting, board: tuple[int, ...]) -> Floats:
     if not betting.is_showdown:
         return float(betting.net()[0]) * fits.astype(np.float64)
     ranks = rank_hands(board, DECK).astype(np.float64)
-    found = fits * float(betting.at_stake) * np.sign(ranks[:, None] - ranks)
-    return np.asarray(found, np.float64)
+    payoffs = fits * float(betting.at_stake) * np.sign(ranks[:, None] - ranks)
+    return np.asarray(payoffs, np.float64)
 
 
 def walk(made: StoredBlueprint, betting: Betting, board: tuple[int, ...], both: Floats) -> float:
@@ -89,11 +89,11 @@ def test_sums_are_those_of_a_walk_over_every_action(
     made, board = blueprints[1], (*TURN, *DECK.parse("Ac"))
     betting = GAME.start().play(history)
     one, two = ranges(1)
-    found = BlueprintValues(made).sums(betting, [board], (one, two))
+    sums = BlueprintValues(made).sums(betting, [board], (one, two))
     fits = DECK.disjoint * np.outer(one, two) * DECK.compatible(board)
     fits = fits * DECK.compatible(board)[:, None]
-    assert found.reach == pytest.approx(fits.sum(), rel=1e-5)
-    assert found.won == pytest.approx(walk(made, betting, board, fits), rel=1e-4)
+    assert sums.reach == pytest.approx(fits.sum(), rel=1e-5)
+    assert sums.won == pytest.approx(walk(made, betting, board, fits), rel=1e-4)
 
 
 def test_bets_are_taken_for_known_ones(blueprints: list[StoredBlueprint]) -> None:
@@ -184,7 +184,7 @@ def test_no_bias(blueprints: list[StoredBlueprint], responds: bool, checked: boo
     """
     first, second, third = blueprints
     how = "deterministic-pseudo-harmonic"  # bets that are taken for others by chance have no path
-    one, two = (BlueprintAgent(GAME, each, how) for each in (first, second))
+    one, two = (BlueprintAgent(GAME, blueprint, how) for blueprint in (first, second))
     agents: tuple[Agent, Agent] = (one, LocalBestResponse(GAME, one, "fcpa") if responds else two)
     turned: tuple[Agent, Agent] = (
         BlueprintAgent(GAME, second, how),
@@ -206,7 +206,7 @@ def test_no_bias(blueprints: list[StoredBlueprint], responds: bool, checked: boo
         cards = [DECK.parse(move) for move in text.split() if move[0] not in "fcr"]
         match.river = cards[0] if cards else ()
         match.script = [move for move in text.split() if move[0] in "fcr"]
-        hands = match._play(place, Random(1), [seated(each) for each in seatings])
+        hands = match._play(place, Random(1), [seated(seats) for seats in seatings])
         often = max(
             s / h.tally.weight for s, h in zip(shares, hands, strict=False) if h.tally.weight > 0
         )
@@ -230,8 +230,8 @@ def test_no_variance_where_the_agents_play_as_the_values_say(
     place = on_turn("", both)
     boards = [(*TURN, card) for card in range(DECK.size) if card not in TURN]
     fits = [DECK.disjoint * np.outer(*both) * np.outer(*[DECK.compatible(b)] * 2) for b in boards]
-    worth = sum(walk(made, betting, *each) for each in zip(boards, fits, strict=True))
-    worth /= sum(float(each.sum()) for each in fits)
+    worth = sum(walk(made, betting, *case) for case in zip(boards, fits, strict=True))
+    worth /= sum(float(fit.sum()) for fit in fits)
     chips = set()
     for k in range(20):
         (hand,) = match._play(place, Random(k), [seated(agents)])
@@ -249,11 +249,11 @@ def test_the_same_agents_differ_by_nothing(blueprints: list[StoredBlueprint]) ->
 
 
 class Checks(BlueprintAgent):
-    """The same but for the flop, where it checks and calls."""
+    """The blueprint's agent, but on the flop it checks and calls."""
 
     def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
-        found = super().policy(infosets, legal)
-        return found if self.real.street == 0 else Policy(("c",), np.ones((len(infosets), 1)))
+        policy = super().policy(infosets, legal)
+        return policy if self.real.street == 0 else Policy(("c",), np.ones((len(infosets), 1)))
 
 
 def test_weights_are_those_of_importance_sampling(blueprints: list[StoredBlueprint]) -> None:
@@ -274,8 +274,8 @@ def test_weights_are_those_of_importance_sampling(blueprints: list[StoredBluepri
     made = blueprints[1]
     agents = BlueprintAgent(GAME, made), Checks(GAME, made)
     match = Weights(GAME, agents, BlueprintValues(made))
-    found = [match.pair(k) for k in range(200)]
-    for pair in found:
+    pairs = [match.pair(k) for k in range(200)]
+    for pair in pairs:
         one = 0.0 if pair.street is None else GAME.unit[1] * pair.weight
         assert (pair.aivat, pair.plain) == pytest.approx((one * 6 / 2, one * 5 / 2))
 
@@ -290,6 +290,6 @@ def test_weights_are_those_of_importance_sampling(blueprints: list[StoredBluepri
         )
 
     exact = reached(GAME.start(), DECK.disjoint.astype(np.float64)) / DECK.disjoint.sum()
-    weights = np.array([pair.weight * (pair.street is not None) for pair in found])
+    weights = np.array([pair.weight * (pair.street is not None) for pair in pairs])
     assert len(set(weights.round(6).tolist())) > 1
     assert weights.mean() == pytest.approx(exact, abs=4 * weights.std() / 200**0.5)

@@ -22,9 +22,9 @@ def leduc() -> sg.Strategy:
 
 
 def whole(agent: NestedAgent, tree: sg.PublicTree) -> sg.Strategy:
-    found = known_strategy(tree, agent)
-    assert found is not None
-    return found
+    strategy = known_strategy(tree, agent)
+    assert strategy is not None
+    return strategy
 
 
 @pytest.mark.parametrize("technique", ["resolve", "maxmargin", "reach-maxmargin", "unsafe"])
@@ -104,9 +104,9 @@ def test_off_tree_bets_of_holdem() -> None:
     agent = NestedAgent(blueprint, iterations=30)
     agent.begin(1, 0)
     agent.observe(Event(0, "r20"))
-    found = agent.policy(["AsAh | Qs Jh Th Ks | r20"], large.actions(large.start().play("r20")))
-    assert found.actions == ("f", "c", "r60")
-    assert found.probabilities.sum() == pytest.approx(1)
+    policy = agent.policy(["AsAh | Qs Jh Th Ks | r20"], large.actions(large.start().play("r20")))
+    assert policy.actions == ("f", "c", "r60")
+    assert policy.probabilities.sum() == pytest.approx(1)
     why = agent.explained("AsAh | Qs Jh Th Ks | r20")
     assert why.margin is not None
     assert sum(why.ranges[1].values()) == pytest.approx(1)

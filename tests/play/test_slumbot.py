@@ -25,12 +25,12 @@ def game() -> Holdem:
 def test_hands_against_the_stand_in(game: Holdem, tmp_path: Path) -> None:
     log = tmp_path / "slumbot.jsonl"
     with StandIn() as there:
-        found = play_slumbot(Uniform(), game, 40, url=there.url, log=log)
+        result = play_slumbot(Uniform(), game, 40, url=there.url, log=log)
     won = [hand.won for hand in read_history(log).hands]
     assert won == there.results
-    assert found.hands == 40
-    assert found.result.mean == pytest.approx(sum(won) / 40 * 10)  # 1,000 mbb are 100 chips
-    assert found.agents == ("uniform", "slumbot")
+    assert result.hands == 40
+    assert result.result.mean == pytest.approx(sum(won) / 40 * 10)  # 1,000 mbb are 100 chips
+    assert result.agents == ("uniform", "slumbot")
     assert check_hands(read_history(log)) == 40
     actions = {body["incr"][0] for name, body in there.requests if name == "act"}
     assert actions == {"b", "c", "f", "k"}

@@ -47,7 +47,7 @@ def compiled(kind: str, bets: str) -> sg.PublicTree:
 
 @cache
 def blueprint(kind: str, bets: str = SMALL) -> sg.Strategy:
-    """The same random strategy on both trees: every action is taken, and no two are equal."""
+    """One random strategy on both trees: every action is taken, and no two are equal."""
     rough = sg.Strategy.random(compiled("ranges", bets), seed=7)
     if kind == "ranges":
         return rough
@@ -143,15 +143,15 @@ NESTED: list[tuple[str, Method]] = [
 def test_nest(kind: str, device: str, technique: str, method: Method) -> None:
     """PyTorch solves all gadgets on sequence trees in `test_refine`; here it is the slowest."""
     on(kind, device)
-    want, got = (nested(*each, technique, method) for each in (REFERENCE, (kind, device)))
+    want, got = (nested(*setting, technique, method) for setting in (REFERENCE, (kind, device)))
     assert got.after.per_seat[0] == pytest.approx(want.after.per_seat[0], abs=1e-4)
     assert got.bound == pytest.approx(want.bound, abs=1e-4)
 
 
 @cache
 def translated(kind: str, device: str, how: str) -> sg.Strategy:
-    known, messages = "all: 0.3x 0.8x / cap 1", "all: 0.3x 0.5x 0.8x / cap 1"
-    return sg.translate(compiled(kind, messages), blueprint(kind, known), how, device=device)
+    known, larger = "all: 0.3x 0.8x / cap 1", "all: 0.3x 0.5x 0.8x / cap 1"
+    return sg.translate(compiled(kind, larger), blueprint(kind, known), how, device=device)
 
 
 @pytest.mark.parametrize("how", ["pseudo-harmonic", "nearest"])
@@ -190,7 +190,7 @@ def limited(kind: str, device: str, p: int, technique: str | None) -> float:
 @pytest.mark.parametrize(("kind", "device"), KINDS)
 def test_depth_limited(kind: str, device: str, p: int, technique: str | None) -> None:
     on(kind, device)
-    want, got = (limited(*each, p, technique) for each in (REFERENCE, (kind, device)))
+    want, got = (limited(*setting, p, technique) for setting in (REFERENCE, (kind, device)))
     assert got == pytest.approx(want, abs=1e-4)
 
 
@@ -216,8 +216,8 @@ def test_a_unique_solution_is_the_same_strategy(kind: str, device: str) -> None:
         "Qs 9h Th Ks 9s", 4, 4, ("AsAh,TsJs", "KhAs"), "all: 1x / cap 1", deck=DECK
     )
     result = []
-    for each, where in (("sequence", "cpu"), (kind, device)):
-        tree = sg.compile(game, explicit=each == "sequence", merge=False)
+    for form, where in (("sequence", "cpu"), (kind, device)):
+        tree = sg.compile(game, explicit=form == "sequence", merge=False)
         result.append(sg.solve(tree, "pcfr+", iterations=200, device=where).strategy)
     same(result[0], result[1], 1e-6)
 

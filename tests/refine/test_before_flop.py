@@ -103,7 +103,7 @@ def test_continuations_may_be_other_blueprints(
     other = trained(replace(FLOP, seed=5), 2)
     both = [Continuation(blueprint), Continuation(other)]
     table = PreflopSums(blueprint, both).added(draw(blueprint, 56), 56)
-    probs = [each.probs[1 - player] for each in (strategy, over_tree(other, tree))]
+    probs = [played.probs[1 - player] for played in (strategy, over_tree(other, tree))]
     offered = replace(biased(strategy, 1 - player), probs=np.stack(probs), names=("one", "two"))
     check_as_with_exact_values(table, tree, offered, strategy)
 
@@ -131,7 +131,7 @@ def test_responses_win_what_a_best_response_wins(
         return float(np.mean(won)) * FLOP.game.unit[1]
 
     table, result = self_generated(blueprint, 3, 56, iterations=150)
-    assert [each.continuations for each in result] == [1, 2, 3]
+    assert [response.continuations for response in result] == [1, 2, 3]
     assert table.values.shape[1] == 4
     one, two = exact(replace(table, values=table.values[:, :1])), exact(table)
     assert 0.95 * one < result[0].mean < one + result[0].interval95
@@ -146,7 +146,7 @@ def test_an_off_tree_bet_is_answered_better_than_by_translation(
     """Exactly, in the game with the bet; after it both play the flop by translation."""
     game = replace(FLOP.game, bets=replace(FLOP.game.bets, added=("r200",)))
     larger = range_tree(sg.compile(game, merge="boards"))
-    messages = sg.translate(larger, strategy, "deterministic-pseudo-harmonic")
+    translated = sg.translate(larger, strategy, "deterministic-pseudo-harmonic")
     start = ReachedRanges.start(game)
     at = LimitedStreet(blueprint, start, blueprint.game.start(), 0)
     plan = solve_before_flop(table, at, Limits(200))
@@ -154,11 +154,13 @@ def test_an_off_tree_bet_is_answered_better_than_by_translation(
     planned, cells = plan.rows[here.betting.history], here.cells(larger)
     assert cells is not None
     assert planned.actions == here.actions == ("f", "c")
-    probs = np.array(messages.probs[0])
+    probs = np.array(translated.probs[0])
     probs[cells] = planned.probabilities
-    answered = sg.Strategy(larger, (probs, messages.probs[1]))
+    answered = sg.Strategy(larger, (probs, translated.probs[1]))
     before = sg.exploitability(range_tree(strategy.tree), strategy).per_seat[0]
-    more = [sg.exploitability(larger, each).per_seat[0] - before for each in (messages, answered)]
+    more = [
+        sg.exploitability(larger, played).per_seat[0] - before for played in (translated, answered)
+    ]
     assert more[0] > 5  # chips that the bet wins
     assert more[1] < 0.3 * more[0]
 
@@ -200,8 +202,8 @@ def test_tables_on_files_and_devices(
         PreflopValues.load(tmp_path / "tiny.preflop.safetensors", other)
     pytest.importorskip("torch")
     seen = [
-        each._replace(buckets=[b.astype(np.int64) for b in each.buckets])
-        for each in draw(blueprint, 4)
+        sample._replace(buckets=[b.astype(np.int64) for b in sample.buckets])
+        for sample in draw(blueprint, 4)
     ]
     one, two = (
         PreflopSums(blueprint, more_of_each(blueprint), trainer).added(seen, 4)

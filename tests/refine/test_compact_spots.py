@@ -75,7 +75,7 @@ def test_solving_rivers_again_never_costs_more_than_its_tolerance(
     )
     small = kept(Endgame.of(rough), tmp_path)
     again = small.whole()
-    before, after = (sg.exploitability(tree, each) for each in (rough, again))
+    before, after = (sg.exploitability(tree, strategy) for strategy in (rough, again))
     for p in (0, 1):
         assert after.per_seat[p] <= before.per_seat[p] + 0.004 * 4  # 0.4 % of the pot
     line = "c c / As"
@@ -107,7 +107,7 @@ def test_a_flop_keeps_two_streets(tmp_path: Path) -> None:
     one, two = whole.decision(line), small.decision(line)
     assert two.line_frequency == pytest.approx(one.line_frequency, abs=1e-6)
     before, after = (
-        sg.exploitability(whole.tree, each).mean for each in (whole.strategy, small.whole())
+        sg.exploitability(whole.tree, strategy).mean for strategy in (whole.strategy, small.whole())
     )
     assert after <= before + 0.004 * 4
 

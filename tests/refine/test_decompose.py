@@ -109,7 +109,7 @@ def test_damaged_files_are_refused(equilibrium: sg.Strategy, tmp_path: Path) -> 
         ("trunk1", whole["trunk1"][:3]),
     ):
         bad = {**whole, name: values}
-        write_tensors(path, {key: each for key, each in bad.items() if each is not None}, header)
+        write_tensors(path, {key: array for key, array in bad.items() if array is not None}, header)
         with pytest.raises(sg.SubgameError, match=r"kept.safetensors is damaged\."):
             SequenceCompact.load(path, kept.trunk)
     write_tensors(path, whole, {**header, "subgames": "3"})

@@ -354,7 +354,7 @@ def test_more_values_are_better_on_leduc(player: int) -> None:
     )
     assert len(kept) == len(grown) <= 8
     for solved in (biased, grown):
-        worth = [each.result.value * (1 - 2 * player) for each in solved]
+        worth = [solution.result.value * (1 - 2 * player) for solution in solved]
         assert np.all(np.diff(worth) < 1e-9)  # more choices never hurt the opponent
         assert loss(solved[0]) > 0.01
         assert loss(solved[-1]) < 0.05 * loss(solved[0])

@@ -245,10 +245,10 @@ def test_choices_must_correspond() -> None:
 class Fixed(LeafTable):
     """Leaves that pay the opponent given values."""
 
-    given: Any  # [leaf, hand]
+    paid: Any  # [leaf, hand]
 
     def won(self, p: int, reach: Any) -> Any:
-        return self.given[:, None]
+        return self.paid[:, None]
 
 
 @pytest.mark.parametrize("device", ["cpu", "torch"])

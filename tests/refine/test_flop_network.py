@@ -114,7 +114,7 @@ def inputs(
 ) -> list[float]:
     """One row, put together number by number."""
     pairs, centres = flop_pairs(blueprint, flop), quantile_inputs(blueprint)
-    b, c = (int(np.searchsorted(pairs.buckets, each)) for each in pair)
+    b, c = (int(np.searchsorted(pairs.buckets, bucket)) for bucket in pair)
     row = [*centres[pair[0]], *centres[pair[1]], *pairs.equity[:, b, c]]
     return [*row, *leaf_inputs(leaf, o), *board_inputs(blueprint.game.deck, flop)]
 
@@ -125,7 +125,7 @@ def test_numpy_answers_what_pytorch_does(
     t = pytest.importorskip("torch")
     t.manual_seed(1)
     net = perceptron(t, (INPUTS, 12, 10, CHOICES))
-    linear = [each for each in net if hasattr(each, "weight")]
+    linear = [layer for layer in net if hasattr(layer, "weight")]
     arrays = [(e.weight.detach().numpy().T, e.bias.detach().numpy()) for e in linear]
     network, flop = FlopNetwork(blueprint, arrays), blueprint.game.deck.parse(FLOP)
     known = flop_pairs(blueprint, flop).buckets

@@ -216,7 +216,7 @@ def test_default_estimates() -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "vector",
     [
         [0.5, -0.5],
         np.array([0.5, -0.5]),
@@ -227,22 +227,22 @@ def test_default_estimates() -> None:
     ],
     ids=["list", "array", "names", "any order", "by subgame", "by subgame and name"],
 )
-def test_shapes_of_a_vector(given: Any) -> None:
-    refined = coin_toss("estimate", alternatives=given, schedule="lp")
+def test_shapes_of_a_vector(vector: Any) -> None:
+    refined = coin_toss("estimate", alternatives=vector, schedule="lp")
     assert refined.parts[0].alternatives.tolist() == [0.5, -0.5]
     assert refined.strategy["Play"]["Tails"] == pytest.approx(0.75, abs=EXACT)
-    assert coin_toss("distributional", uncertainty=_positive(given)).parts
+    assert coin_toss("distributional", uncertainty=_positive(vector)).parts
 
 
-def _positive(given: Any) -> Any:
-    if isinstance(given, dict):
-        return {key: _positive(value) for key, value in given.items()}
-    return np.abs(given)
+def _positive(vector: Any) -> Any:
+    if isinstance(vector, dict):
+        return {key: _positive(value) for key, value in vector.items()}
+    return np.abs(vector)
 
 
 @pytest.mark.parametrize("what", ["alternatives", "uncertainty"])
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("vector", "sentence"),
     [
         ([0.5], "'Play' has 2 root infosets of player 0; 1 numbers were given as"),
         ([[0.5, 1]], "'Play' has 2 root infosets of player 0; 2 numbers were given as"),
@@ -258,9 +258,9 @@ def _positive(given: Any) -> Any:
         ({"Heads Play": 0.5, "Tails Play": None}, "of a root infoset must be a number, not"),
     ],
 )
-def test_vectors_that_are_refused(what: str, given: Any, sentence: str) -> None:
+def test_vectors_that_are_refused(what: str, vector: Any, sentence: str) -> None:
     with pytest.raises(sg.SubgameError, match=sentence):
-        coin_toss("distributional", **{what: given})
+        coin_toss("distributional", **{what: vector})
 
 
 def test_more_that_is_refused() -> None:

@@ -60,8 +60,8 @@ def test_nothing_is_fixed_when_the_order_is_large(name: str, at: str) -> None:
         trunk = Trunk(blueprint, 1 - part.player)
         gadget = sg.Maxmargin()
         margins = [
-            program("lp3", each, trunk.inputs(each, gadget)[0]).objective
-            for each in (part.part, part.under(trunk))
+            program("lp3", subgame, trunk.inputs(subgame, gadget)[0]).objective
+            for subgame in (part.part, part.under(trunk))
         ]
         if part.free == len(part.part.sequence[part.player]):
             assert margins[0] == pytest.approx(margins[1], abs=1e-7)
@@ -150,7 +150,9 @@ def test_a_solution_is_written_below_its_infoset_only() -> None:
     tree = tree_of("leduc")
     blueprint = rough(tree)
     for order in (1, 3):
-        part = next(each for each in cut_of(tree, "after round 1", order) if each.serves(0))
+        part = next(
+            subgame for subgame in cut_of(tree, "after round 1", order) if subgame.serves(0)
+        )
         result = sg.refine(tree, blueprint, at=[part], player=0, schedule="lp", allow_worse=True)
         changed = {
             name

@@ -174,7 +174,7 @@ def test_files_for_other_trees_and_damaged_files(tmp_path: Path) -> None:
     with pytest.raises(sg.SubgameError, match="not a file of kind subgame-leaf-network-1 but"):
         load_leaf_networks(tmp_path / "strategy.safetensors", tree)
     header, tensors = read_tensors(file)
-    whole = {name: np.array(each) for name, each in tensors.items()}
+    whole = {name: np.array(tensor) for name, tensor in tensors.items()}
     for gone in ("network0.0.weight", "network0.0.bias", "network0.top", "network0.probs1"):
         write_tensors(file, {k: v for k, v in whole.items() if k != gone}, header)
         with pytest.raises(sg.SubgameError, match="is a damaged leaf network"):

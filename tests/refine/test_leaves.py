@@ -121,7 +121,7 @@ def test_rollouts_estimate_the_exact_values() -> None:
         )
         for count, seed in ((400, 1), (400, 1), (400, 2), (6400, 1))
     ]
-    for one, two, other in zip(*(each.values for each in sampled[:3]), strict=True):
+    for one, two, other in zip(*(limited.values for limited in sampled[:3]), strict=True):
         np.testing.assert_array_equal(one.value, two.value)
         assert not np.array_equal(one.value, other.value)
     scores = np.concatenate(

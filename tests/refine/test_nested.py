@@ -344,8 +344,8 @@ def test_no_answer_to_a_first_action_loses_less_than_resolve(seed: int | None) -
         for technique in TECHNIQUES
     }
     won = {
-        technique: float(sg.best_response(large, each.strategy, 0).value)
-        for technique, each in result.items()
+        technique: float(sg.best_response(large, nested.strategy, 0).value)
+        for technique, nested in result.items()
     }
     best = best_completion(large, result["maxmargin"].strategy, at="r", player=1).value
     assert [answer.public for answer in result["resolve"].answers] == ["r"]

@@ -93,7 +93,7 @@ def test_hold_em_is_played_as_over_histories(player: int) -> None:
             sg.play_limited(other, same, at=["before the river"], **options),
         )
         assert result[0].before.per_seat == pytest.approx(result[1].before.per_seat, abs=1e-6)
-        return [each.after.per_seat[player] for each in result]
+        return [played.after.per_seat[player] for played in result]
 
     refined = lost(sg.Resolve(refined=0.1))
     assert refined[0] == pytest.approx(refined[1], abs=1e-5)

@@ -62,11 +62,15 @@ def test_hands_at_a_solved_spot_are_graded(tmp_path: Path, monkeypatch: pytest.M
         job = put(store, kind="load", upload=str(tmp_path / "spot.safetensors"))
         worker.run(tmp_path, job)
         row = store.get("jobs", job)
-        told = {"spot": {"board": "2s2h2d7c7d"}}
+        summary = {"spot": {"board": "2s2h2d7c7d"}}
         store.put(
             "jobs",
             row
-            | {"state": "done", "result": told, "task": {"memory_limit": "1GiB", "kind": "load"}},
+            | {
+                "state": "done",
+                "result": summary,
+                "task": {"memory_limit": "1GiB", "kind": "load"},
+            },
         )
         table = client.post("/api/tables", json={"game": f"job:{job}", "opponent": "call"}).json()
         view = client.post(f"/api/tables/{table['id']}/act", json={"action": "c"}).json()

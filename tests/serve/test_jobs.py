@@ -59,9 +59,9 @@ def test_a_spot_is_solved_paused_and_taken_up_again(
         done = paused["result"]["iterations"]
         shown = client.get(f"/api/jobs/{job}/decision", params={"line": "c"}).json()
         strategy = load(tmp_path / "jobs" / job / "strategy.safetensors")
-        found = Endgame.of(strategy).decision("c")
-        table = found.table()
-        assert [action["id"] for action in shown["actions"]] == list(found.actions)
+        decision = Endgame.of(strategy).decision("c")
+        table = decision.table()
+        assert [action["id"] for action in shown["actions"]] == list(decision.actions)
         assert set(shown["hands"]) == set(table)
         for hand, probs in zip(shown["hands"], shown["probs"], strict=True):
             np.testing.assert_allclose(probs, list(table[hand].values()), atol=1e-5)
@@ -93,10 +93,10 @@ def test_what_was_solved_so_far_can_be_looked_at(
         said.append(message)
         if message.get("so_far"):
             folder = tmp_path / "jobs" / job
-            told = json.loads((folder / worker.RESULT).read_text())
-            assert told["stopped"] == "so far"
+            saved = json.loads((folder / worker.RESULT).read_text())
+            assert saved["stopped"] == "so far"
             strategy = load(folder / worker.STRATEGY)
-            shown.append((told["exploitability"], sg.exploitability(strategy.tree, strategy).mean))
+            shown.append((saved["exploitability"], sg.exploitability(strategy.tree, strategy).mean))
 
     monkeypatch.setattr(worker, "tell", tell)
     monkeypatch.setattr(progress, "tell", tell)
@@ -104,9 +104,9 @@ def test_what_was_solved_so_far_can_be_looked_at(
     monkeypatch.setattr(worker, "SOONEST", 0.0)
     worker.run(tmp_path, job)
     assert len(shown) >= 1
-    for told, measured in shown:
-        assert told == pytest.approx(measured, rel=1e-4)
-        assert 0.5 < told <= worker.EARLY[0] * 0.5  # the pot is 100
+    for reported, measured in shown:
+        assert reported == pytest.approx(measured, rel=1e-4)
+        assert 0.5 < reported <= worker.EARLY[0] * 0.5  # the pot is 100
     steps = [message for message in said if "step" in message]
     assert all(message["left"] >= 0 for message in steps)
     result = json.loads((tmp_path / "jobs" / job / worker.RESULT).read_text())
@@ -183,8 +183,8 @@ def inside(
 
 
 def result(tmp_path: Path, job: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((tmp_path / "jobs" / job / "result.json").read_text())
-    return found
+    saved: dict[str, Any] = json.loads((tmp_path / "jobs" / job / "result.json").read_text())
+    return saved
 
 
 def test_a_solution_is_refined_and_loaded_again(
@@ -193,24 +193,24 @@ def test_a_solution_is_refined_and_loaded_again(
     spot = {"spot": RIVER, "schedule": "dcfr", "storage": "float32"}
     first, _ = inside(kind="endgame", iterations=30, **spot)
     second, _ = inside(kind="refine", of=first, technique="maxmargin", iterations=200)
-    found, before = result(tmp_path, second), result(tmp_path, first)
-    assert found["before"] == pytest.approx(before["exploitability"])
-    assert found["after"] <= found["before"]
-    assert found["exploitability"] == pytest.approx(found["after"])
-    assert {row["player"] for row in found["rows"]} == {0, 1}
-    for row in found["rows"]:
+    refined, before = result(tmp_path, second), result(tmp_path, first)
+    assert refined["before"] == pytest.approx(before["exploitability"])
+    assert refined["after"] <= refined["before"]
+    assert refined["exploitability"] == pytest.approx(refined["after"])
+    assert {row["player"] for row in refined["rows"]} == {0, 1}
+    for row in refined["rows"]:
         assert row["margin"] == pytest.approx(row["cbv"] + row["gift"] - row["value"])
     # The file has its values, so it is shown without being evaluated.
     monkeypatch.setattr(Endgame, "of", None)
     third, _ = inside(kind="load", upload=str(tmp_path / "jobs" / second / "strategy.safetensors"))
-    assert result(tmp_path, third)["ev"] == pytest.approx(found["ev"])
+    assert result(tmp_path, third)["ev"] == pytest.approx(refined["ev"])
 
 
 def test_a_game_is_solved_and_a_mistake_is_a_sentence(tmp_path: Path, inside: Any) -> None:
     job, said = inside(kind="game", game="kuhn", schedule="cfr+", target=1e-3)
     assert result(tmp_path, job)["value"] == pytest.approx(-1 / 18, abs=1e-3)
     assert result(tmp_path, job)["exploitability"] <= 1e-3
-    assert next(each["point"][0] for each in said if "point" in each) <= 16
+    assert next(message["point"][0] for message in said if "point" in message) <= 16
     _, said = inside(kind="game", game="no-such-game", schedule="cfr+")
     assert said[-1]["error"].startswith("There is no game called 'no-such-game'")
     _, said = inside(
@@ -249,13 +249,13 @@ def test_a_report_over_flops_goes_on_where_it_was_interrupted(
     worker.run(tmp_path, job)
     assert (result(tmp_path, job)["stopped"], result(tmp_path, job)["flops"]) == ("done", 2)
     with serving(tmp_path, workers=0) as client:
-        told = client.get(f"/api/jobs/{job}/report").json()
+        report = client.get(f"/api/jobs/{job}/report").json()
         table = client.get(f"/api/jobs/{job}/report.csv").text.splitlines()
-    row = told["rows"][1]
+    row = report["rows"][1]
     wanted = flop_row(Task(Flop("8h8d7h"), Spot(**FLOP).on("8h8d7h"), 20, None, LINES))
     assert {**row, "seconds": 0} == pytest.approx({**wanted, "seconds": 0})
-    both = [(row["weight"], row["ev_oop"]) for row in told["rows"]]
-    assert told["mean"]["ev_oop"] == pytest.approx(sum(w * ev for w, ev in both) / 5)
+    both = [(row["weight"], row["ev_oop"]) for row in report["rows"]]
+    assert report["mean"]["ev_oop"] == pytest.approx(sum(w * ev for w, ev in both) / 5)
     assert table[0].split(",")[:2] == ["flop", "weight"]
     assert [line.split(",")[0] for line in table[1:]] == ["AhKd2c", "8h8d7h"]
 

@@ -63,25 +63,25 @@ def test_the_numbers_of_the_first_page_are_those_that_are_computed() -> None:
             assert kept[key] == pytest.approx(value, abs=1e-6), key
 
 
-def numbers(told: Any, path: str = "") -> dict[str, Any]:
+def numbers(value: Any, path: str = "") -> dict[str, Any]:
     """Everything in some JSON by its path."""
-    if isinstance(told, dict | list):
-        pairs = told.items() if isinstance(told, dict) else enumerate(told)
-        return {k: v for key, each in pairs for k, v in numbers(each, f"{path}/{key}").items()}
-    return {path: told}
+    if isinstance(value, dict | list):
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        return {k: v for key, inner in pairs for k, v in numbers(inner, f"{path}/{key}").items()}
+    return {path: value}
 
 
 def test_a_public_state_has_the_values_of_best_responses(client: TestClient) -> None:
-    told = client.get("/api/tree", params={"game": "kuhn", "at": 0, "strategy": "uniform"}).json()
+    view = client.get("/api/tree", params={"game": "kuhn", "at": 0, "strategy": "uniform"}).json()
     tree = sg.compile(sg.games.load("kuhn"))
     uniform = sg.Strategy.uniform(tree)
     values = sg.best_response(tree, uniform, 0).values
-    assert [row["infoset"] for row in told["infosets_here"]] == ["J", "Q", "K"]
-    for row in told["infosets_here"]:
+    assert [row["infoset"] for row in view["infosets_here"]] == ["J", "Q", "K"]
+    for row in view["infosets_here"]:
         best = max(action["value"] for action in row["actions"])
         assert best == pytest.approx(values[row["infoset"]].normalised)
-    assert told["figures"]["exploitability"] == sg.exploitability(tree, uniform).mean
-    assert len(told["nodes"]) == tree.num_nodes == told["public_states"]
+    assert view["figures"]["exploitability"] == sg.exploitability(tree, uniform).mean
+    assert len(view["nodes"]) == tree.num_nodes == view["public_states"]
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,11 @@ def test_a_public_state_has_the_values_of_best_responses(client: TestClient) -> 
 )
 def test_a_gadget_is_watched_as_the_package_solves_it(client: TestClient, technique: str) -> None:
     asked = {"game": "leduc", "strategy": "uniform", "technique": technique, "player": 0}
-    told = client.get("/api/gadget", params=asked | {"at": "after round 1"}).json()
+    watched = client.get("/api/gadget", params=asked | {"at": "after round 1"}).json()
     tree = sg.compile(sg.games.load("leduc"))
     uniform = sg.Strategy.uniform(tree)
-    assert told["subgames"] == [each.name for each in sg.cut(tree, "after round 1")]
-    found = sg.refine(
+    assert watched["subgames"] == [subgame.name for subgame in sg.cut(tree, "after round 1")]
+    refined = sg.refine(
         tree,
         uniform,
         at=sg.cut(tree, "after round 1")[:1],
@@ -103,13 +103,13 @@ def test_a_gadget_is_watched_as_the_package_solves_it(client: TestClient, techni
         player=0,
         allow_worse=True,
     )
-    assert told["alternative"] == pytest.approx([row["alternative"] for row in found.rows()])
-    assert told["results"][-1]["margin"] == pytest.approx(found.margin)
-    assert told["results"][-1]["best_response"] == pytest.approx(found.after.per_seat[0])
-    assert len(told["steps"]) == 128
-    for step, after in itertools.pairwise(told["steps"][:20]):
+    assert watched["alternative"] == pytest.approx([row["alternative"] for row in refined.rows()])
+    assert watched["results"][-1]["margin"] == pytest.approx(refined.margin)
+    assert watched["results"][-1]["best_response"] == pytest.approx(refined.after.per_seat[0])
+    assert len(watched["steps"]) == 128
+    for step, after in itertools.pairwise(watched["steps"][:20]):
         if technique == "resolve":  # regret matching: who gains by entering enters no less
-            gains = np.array(step["value"]) - told["alternative"]
+            gains = np.array(step["value"]) - watched["alternative"]
             for k, gain in enumerate(gains):
                 assert (after["enter"][k] - step["enter"][k]) * gain >= -1e-12
         else:
@@ -131,10 +131,10 @@ def test_a_large_tree_is_told_in_parts(client: TestClient) -> None:
 def test_the_quote_is_that_of_the_package() -> None:
     spot = Spot(**RIVER)
     tree = sg.compile(spot.game())
-    told = quote(spot, "dcfr", "8GiB")
-    assert told["nodes"] == tree.num_nodes
-    assert told["memory"]["float32"] == memory_needed(tree, "dcfr", "float32")  # type: ignore[arg-type]
-    assert told["memory"]["int16"] < told["memory"]["float32"]
+    quoted = quote(spot, "dcfr", "8GiB")
+    assert quoted["nodes"] == tree.num_nodes
+    assert quoted["memory"]["float32"] == memory_needed(tree, "dcfr", "float32")  # type: ignore[arg-type]
+    assert quoted["memory"]["int16"] < quoted["memory"]["float32"]
 
 
 def test_counting_ends_when_nobody_waits_and_only_its_own_time_counts() -> None:
@@ -146,10 +146,10 @@ def test_counting_ends_when_nobody_waits_and_only_its_own_time_counts() -> None:
 
 
 def test_a_range_is_read_and_written(client: TestClient) -> None:
-    told = client.post("/api/ranges/parse", json={"text": "AA,AKs:0.5,AhQh"}).json()
-    assert told["combos"] == 9
-    assert told["classes"] == {"AA": 1.0, "AKs": 0.5, "AQs": 0.25}
-    assert sg.holdem.Range.parse(told["text"]).combos == 9
+    parsed = client.post("/api/ranges/parse", json={"text": "AA,AKs:0.5,AhQh"}).json()
+    assert parsed["combos"] == 9
+    assert parsed["classes"] == {"AA": 1.0, "AKs": 0.5, "AQs": 0.25}
+    assert sg.holdem.Range.parse(parsed["text"]).combos == 9
     kept = client.post("/api/ranges", json={"name": "Mine", "text": "AA"}).json()
     assert [row["name"] for row in client.get("/api/ranges").json()] == ["Mine"]
     client.delete(f"/api/ranges/{kept['id']}")
@@ -157,8 +157,8 @@ def test_a_range_is_read_and_written(client: TestClient) -> None:
 
 def test_short_deck_has_its_own_classes_and_flops(client: TestClient) -> None:
     body = {"text": "random", "deck": "short"}
-    told = client.post("/api/ranges/parse", json=body).json()
-    assert (told["combos"], len(told["classes"])) == (630, 81)
+    parsed = client.post("/api/ranges/parse", json=body).json()
+    assert (parsed["combos"], len(parsed["classes"])) == (630, 81)
     spot = RIVER | {"board": "QsJh9h8d6c", "oop": "AA,KQs", "ip": "QQ,JJ", "deck": "short"}
     assert client.post("/api/spots/quote", json={"spot": spot}).json()["combos"] == [9, 6]
     refused = client.post("/api/spots/quote", json={"spot": spot | {"board": "QsJh2h"}})
@@ -175,7 +175,7 @@ def play(client: TestClient, view: dict[str, Any], action: str = "") -> dict[str
         if view["state"] == "thinking":
             view = client.get(f"/api/tables/{view['id']}").json()
             continue
-        legal = [each["id"] for each in view["legal"]]
+        legal = [option["id"] for option in view["legal"]]
         chosen = action if action in legal else legal[0]
         view = client.post(f"/api/tables/{view['id']}/act", json={"action": chosen}).json()
     return view
@@ -205,7 +205,7 @@ def test_hands_are_played_and_revealed(client: TestClient) -> None:
         while view["counting"]:
             view = client.get(f"/api/tables/{view['id']}").json()
         assert view["result"]["aivat"]["mean"] == pytest.approx(
-            -np.mean([luck.estimate(Hand.of(each), 1) for each in kept(client, view)])
+            -np.mean([luck.estimate(Hand.of(record), 1) for record in kept(client, view)])
         )
         for step in hand["reveal"]:
             assert dict(step["policy"]) == {step["action"]: 1.0}
@@ -251,21 +251,21 @@ def test_the_blueprint_of_hunl_shows_its_range_and_the_hands_are_phh(
         assert len(steps) > 1
         for step, after in zip(steps, [*steps[1:], None], strict=True):
             # Its own hand is in its range, and plays there as the agent said it would.
-            told = step["range"]
+            shown = step["range"]
             hand = sg.holdem.Range.parse(step["infoset"].partition(" | ")[0])
             (name,) = range_view(str(hand))["classes"]
-            held, *mix = told["classes"][name]
+            held, *mix = shown["classes"][name]
             assert held > 0
-            assert [action["id"] for action in told["actions"]] == [a for a, _ in step["policy"]]
+            assert [action["id"] for action in shown["actions"]] == [a for a, _ in step["policy"]]
             assert sum(mix) == pytest.approx(1, abs=1e-3)
             if after is None:
                 break
             # What it did narrows its range; the board blocks hands of its own ranks.
-            k = [action["id"] for action in told["actions"]].index(step["action"])
+            k = [action["id"] for action in shown["actions"]].index(step["action"])
             board = after["infoset"].split(" | ")[1]
-            for each, (weight, *shares) in told["classes"].items():
-                if not {*each[:2]} & {*board}:
-                    left = after["range"]["classes"].get(each, [0])[0]
+            for hand_class, (weight, *shares) in shown["classes"].items():
+                if not {*hand_class[:2]} & {*board}:
+                    left = after["range"]["classes"].get(hand_class, [0])[0]
                     assert left == pytest.approx(weight * shares[k], abs=2e-4)
         with monkeypatch.context() as without:
             without.setitem(sys.modules, "pokerkit", None)
@@ -326,19 +326,21 @@ def test_what_the_first_page_imports_is_fetched_at_once() -> None:
         k: v.removeprefix("/static/")
         for k, v in json.loads(MAP.findall(page)[0])["imports"].items()
     }
-    found, ahead = set[str](), ["app.js"]
+    imported, ahead = set[str](), ["app.js"]
     while ahead:
         name = ahead.pop()
-        if name in found:
+        if name in imported:
             continue
-        found.add(name)
-        for each in re.findall(r'^import [^;]*?from ?"([^"]+)"', (STATIC / name).read_text(), re.M):
-            inside = os.path.normpath(Path(name).parent / each)
-            ahead.append(alias.get(each, inside))
+        imported.add(name)
+        for module in re.findall(
+            r'^import [^;]*?from ?"([^"]+)"', (STATIC / name).read_text(), re.M
+        ):
+            inside = os.path.normpath(Path(name).parent / module)
+            ahead.append(alias.get(module, inside))
     fetched = re.findall(r'rel="modulepreload" href="/static/([^"]+)"', page)
-    assert {*fetched, "app.js"} >= {name for name in found if not name.startswith("vendor")}
+    assert {*fetched, "app.js"} >= {name for name in imported if not name.startswith("vendor")}
     assert all((STATIC / name).exists() for name in fetched)
-    assert not {"pages/solve.js", "vendor/uplot.js"} & found
+    assert not {"pages/solve.js", "vendor/uplot.js"} & imported
 
 
 # The command ---------------------------------------------------------------------------------

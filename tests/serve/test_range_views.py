@@ -24,9 +24,9 @@ SMALL = (
 
 @pytest.fixture(scope="module")
 def view() -> RangeView:
-    found = view_of(load_game(Path(), SMALL))
-    assert isinstance(found, RangeView)
-    return found
+    opened = view_of(load_game(Path(), SMALL))
+    assert isinstance(opened, RangeView)
+    return opened
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +41,12 @@ def test_values_are_those_of_the_tree_of_all_histories(
     view: RangeView, values: list[dict[str, dict[str, float]]], line: str
 ) -> None:
     game, walk = view.game, view.find(line)
-    told = view.strategies(sg.Strategy.uniform(view.tree), walk, "")
+    strategies = view.strategies(sg.Strategy.uniform(view.tree), walk, "")
     p = walk.betting.player
     paid = float(walk.betting.staked[p] + walk.betting.bets[p])
-    rows = told["infosets_here"]
+    rows = strategies["infosets_here"]
     free = game.deck.size - len(walk.board)
-    assert len(rows) == told["hands_in_all"] == free * (free - 1) // 2
+    assert len(rows) == strategies["hands_in_all"] == free * (free - 1) // 2
     for row in rows:
         hand = game.deck.parse_hand(row["infoset"])
         known = values[p][game.infoset_name(hand, walk.board, walk.betting)]
@@ -55,7 +55,7 @@ def test_values_are_those_of_the_tree_of_all_histories(
         best = max(known.values())
         marked = [action["best"] for action in row["actions"]]
         assert marked == [value > best - 1e-5 for value in known.values()]
-    assert told["grid"]["classes"].keys() <= {"AA", "KK", "QQ", "JJ", "TT"} | {
+    assert strategies["grid"]["classes"].keys() <= {"AA", "KK", "QQ", "JJ", "TT"} | {
         f"{high}{low}{kind}" for high in "AKQJ" for low in "KQJT" for kind in "so"
     }
     some = view.strategies(sg.Strategy.uniform(view.tree), walk, rows[0]["infoset"])
@@ -83,8 +83,8 @@ def test_each_flop_is_dealt_once() -> None:
     boards = [view.find("c c")]
     for _ in range(3):
         boards = [child for board in boards for child in view.children(board)]
-    assert len({frozenset(each.board) for each in boards}) == len(boards) == 120
-    assert [view.facts(each)["player"] for each in boards] == [0] * 120
+    assert len({frozenset(walk.board) for walk in boards}) == len(boards) == 120
+    assert [view.facts(walk)["player"] for walk in boards] == [0] * 120
 
 
 def test_games_of_holdem_open_or_say_what_does(tmp_path: Path) -> None:
@@ -104,10 +104,10 @@ def test_a_game_of_holdem_is_solved_and_shown(
     worker.run(tmp_path, job)
     with serving(tmp_path, workers=0) as client:
         params: dict[str, Any] = {"game": SMALL, "strategy": job, "at": "c c / Ad"}
-        told = client.get("/api/tree", params=params).json()
+        page = client.get("/api/tree", params=params).json()
     solved = sg.solve(view.tree, "pcfr+", iterations=20)
-    assert told["figures"]["exploitability"] == pytest.approx(solved.exploitability.mean)
-    hand = told["infosets_here"][0]
+    assert page["figures"]["exploitability"] == pytest.approx(solved.exploitability.mean)
+    hand = page["infosets_here"][0]
     known = solved.strategy[
         view.game.infoset_name(
             view.game.deck.parse_hand(hand["infoset"]),

@@ -51,7 +51,7 @@ def test_chips_are_those_of_the_rules(seed: int) -> None:
     (seen,) = read_seen("".join(write_phh(History(game, ("a", "b"), [hand]))))
     assert seen.held == (hand.moves[0][1], hand.moves[1][1])
     betting, street = game.start(), 0
-    acts = [act for each in seen.streets for act in each.acts]
+    acts = [act for dealt in seen.streets for act in dealt.acts]
     for player, action in hand.moves[2:]:
         if player < 0:
             continue
@@ -94,8 +94,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClien
     job = put(store, kind="endgame", spot=SPOT, **how)
     worker.run(data, job)
     limit.undo()
-    told = json.loads((data / "jobs" / job / "result.json").read_text())
-    store.put("jobs", store.get("jobs", job) | {"state": "done", "result": told})
+    result = json.loads((data / "jobs" / job / "result.json").read_text())
+    store.put("jobs", store.get("jobs", job) | {"state": "done", "result": result})
     store.close()
     with serving(data, workers=0) as client:
         yield client, job, data
@@ -106,8 +106,8 @@ def test_each_decision_is_graded_by_the_solution(server: tuple[TestClient, str, 
     text = f"[1]\n{HAND}\n[2]\n{HAND.replace('3c', '4c')}\n[3]\n{HAND.replace('AsAh', 'AsKh')}"
     listed = client.post("/api/histories", json={"text": text}).json()
     assert (listed["player"], len(listed["hands"])) == ("me", 3)
-    told = client.post("/api/histories/grades", json={"text": text, "player": "me"}).json()
-    one, other, outside = told["hands"]
+    graded = client.post("/api/histories/grades", json={"text": text, "player": "me"}).json()
+    one, other, outside = graded["hands"]
     assert one["solution"] == job
     assert "No spot that you solved" in other["why"]
     assert "not in the range" in outside["why"]
@@ -122,8 +122,8 @@ def test_each_decision_is_graded_by_the_solution(server: tuple[TestClient, str, 
     assert one["lost_blinds"] == pytest.approx(
         lost / 2 / 2, abs=1e-3
     )  # half the chips, a blind is 2
-    assert told["score"]["decisions"] == 2
-    assert told["score"]["lost"] == pytest.approx(lost, abs=1e-3)
+    assert graded["score"]["decisions"] == 2
+    assert graded["score"]["lost"] == pytest.approx(lost, abs=1e-3)
 
 
 def test_a_hand_without_a_spot_is_graded_by_the_agent(
@@ -136,8 +136,8 @@ def test_a_hand_without_a_spot_is_graded_by_the_agent(
     asked = {"text": f"[1]\n{hand}\n[2]\n{HAND}", "player": "player 1"}
     plain = server[0].post("/api/histories/grades", json=asked).json()
     assert [row["lost"] for row in plain["hands"]] == [None, None]
-    told = server[0].post("/api/histories/grades", json=asked | {"agent": True}).json()
-    one, other = told["hands"]
+    graded = server[0].post("/api/histories/grades", json=asked | {"agent": True}).json()
+    one, other = graded["hands"]
     (row,) = one["grades"]
     assert (row["by"], row["street"], row["action"]) == ("blueprint", "preflop", "fold")
     assert row["options"][0] == {"name": "fold", "ev": 0.0, "share": pytest.approx(0, abs=0.01)}

@@ -73,19 +73,19 @@ PIO = """
 @pytest.mark.parametrize("text", [WASM, TEXAS, PIO], ids=["wasm-postflop", "TexasSolver", "Pio"])
 def test_the_page_has_the_spot_that_the_shell_reads(text: str) -> None:
     """The fields make the same tree as ``subgame endgame --import``."""
-    told = imported(text)
-    one, two = read_spot(text).game(), Spot(**told["spot"]).game()
+    fields = imported(text)
+    one, two = read_spot(text).game(), Spot(**fields["spot"]).game()
     assert compile_range_tree(one).digest == compile_range_tree(two).digest
-    assert [str(each) for each in one.ranges] == [str(each) for each in two.ranges]
+    assert [str(held) for held in one.ranges] == [str(held) for held in two.ranges]
     assert one.rules == two.rules
 
 
 def test_what_has_no_field_is_said(tmp_path: Path) -> None:
     merged = json.loads(WASM) | {"mergingThreshold": 10}
     with serving(tmp_path, workers=0) as client:
-        told = client.post("/api/spots/import", json={"text": json.dumps(merged)}).json()
-        assert told["program"] == "wasm-postflop"
-        assert any("merge" in sentence for sentence in told["left_out"])
+        answer = client.post("/api/spots/import", json={"text": json.dumps(merged)}).json()
+        assert answer["program"] == "wasm-postflop"
+        assert any("merge" in sentence for sentence in answer["left_out"])
         refused = client.post("/api/spots/import", json={"text": "nothing"})
         assert "none of the known forms" in refused.json()["fields"]["text"]
 
@@ -93,11 +93,11 @@ def test_what_has_no_field_is_said(tmp_path: Path) -> None:
 def test_ranges_of_the_library_are_ranges() -> None:
     """Every one can be read, and both players have one in each pot."""
     library: dict[str, Any] = json.loads((STATIC / "preflop_ranges.json").read_text())
-    assert [each["stack"] for each in library["stacks"]] == [10, 15, 20, 30, 50, 100, 200]
-    for each in library["stacks"]:
+    assert [entry["stack"] for entry in library["stacks"]] == [10, 15, 20, 30, 50, 100, 200]
+    for entry in library["stacks"]:
         names: dict[str, list[str]] = {seat: [] for seat in ("oop", "ip")}
-        assert each["exploitability"] <= 0.001
-        for row in each["ranges"]:
+        assert entry["exploitability"] <= 0.001
+        for row in entry["ranges"]:
             assert Range.parse(row["text"]).combos >= 13
             names[row["seat"]].append(row["name"])
         assert names["oop"] == names["ip"]

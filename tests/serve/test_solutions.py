@@ -76,8 +76,8 @@ def solved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Solved]:
     worker.run(data, locked)
     limit.undo()
     for job in (free, locked):
-        told = json.loads((data / "jobs" / job / "result.json").read_text())
-        store.put("jobs", store.get("jobs", job) | {"state": "done", "result": told})
+        result = json.loads((data / "jobs" / job / "result.json").read_text())
+        store.put("jobs", store.get("jobs", job) | {"state": "done", "result": result})
     store.close()
     with serving(data, workers=0) as client:
         yield Solved(client, free, locked, data)
@@ -86,33 +86,33 @@ def solved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Solved]:
 @pytest.mark.parametrize("line", ["", "c", "c r70", "r50 c / 3c", "c r50 c / Ah c"])
 def test_a_decision_of_any_street_is_that_of_the_package(solved: Solved, line: str) -> None:
     shown = solved.ask(f"{solved.free}/decision", line=line, values=True)
-    found: Decision = solved.open(solved.free).decision(line)
-    assert (shown["line"], shown["words"]) == (found.line, found.words)
+    decision: Decision = solved.open(solved.free).decision(line)
+    assert (shown["line"], shown["words"]) == (decision.line, decision.words)
     assert (shown["player"], shown["frequency"]) == (
-        found.player,
-        pytest.approx(found.line_frequency, abs=1e-5),
+        decision.player,
+        pytest.approx(decision.line_frequency, abs=1e-5),
     )
-    table = {row["hand"]: row for row in found.hand_table()}
+    table = {row["hand"]: row for row in decision.hand_table()}
     assert shown["hands"] == list(table)
     for k, row in enumerate(table.values()):
         values = shown["values"]
-        told = [values["hand_ev"][k], values["hand_equity"][k], *values["action_ev"][k]]
-        wanted = [row["ev"], row["equity"], *(row[f"{name} ev"] for name in found.names)]
-        np.testing.assert_allclose(np.array(told, float), wanted, atol=2e-5)
-        np.testing.assert_allclose(shown["probs"][k], [row[n] for n in found.names], atol=2e-5)
-    assert shown["values"]["ev"] == pytest.approx(found.ev, abs=1e-4)
-    for p, told in enumerate(shown["values"]["spread"]):
-        np.testing.assert_allclose(told["equity"], found.spread(p)["equity"], atol=2e-5)
-    other, waits = shown["values"]["opponent"], found.range_table(1 - found.player)
+        numbers = [values["hand_ev"][k], values["hand_equity"][k], *values["action_ev"][k]]
+        wanted = [row["ev"], row["equity"], *(row[f"{name} ev"] for name in decision.names)]
+        np.testing.assert_allclose(np.array(numbers, float), wanted, atol=2e-5)
+        np.testing.assert_allclose(shown["probs"][k], [row[n] for n in decision.names], atol=2e-5)
+    assert shown["values"]["ev"] == pytest.approx(decision.ev, abs=1e-4)
+    for p, spread in enumerate(shown["values"]["spread"]):
+        np.testing.assert_allclose(spread["equity"], decision.spread(p)["equity"], atol=2e-5)
+    other, waits = shown["values"]["opponent"], decision.range_table(1 - decision.player)
     assert other["hands"] == waits.column("hand")
-    weights = {"hand_ev": found.ev, "hand_equity": found.equity}
+    weights = {"hand_ev": decision.ev, "hand_equity": decision.equity}
     for key, both in weights.items():  # their means are those of the player who waits
         known = [(c, v) for c, v in zip(other["chance"], other[key], strict=True) if v is not None]
         mean = sum(c * v for c, v in known)
-        assert mean == pytest.approx(both[1 - found.player], abs=0.02)
-    for told, row in zip(shown["actions"], found.action_table(), strict=True):
-        assert (told["name"], told["line"]) == (row["name"], row["line"])
-        assert told["ev"] == pytest.approx(row["ev"], abs=1e-4)
+        assert mean == pytest.approx(both[1 - decision.player], abs=0.02)
+    for action, row in zip(shown["actions"], decision.action_table(), strict=True):
+        assert (action["name"], action["line"]) == (row["name"], row["line"])
+        assert action["ev"] == pytest.approx(row["ev"], abs=1e-4)
 
 
 def test_where_a_card_comes_the_cards_are_named_and_every_step_has_its_line(
@@ -137,7 +137,7 @@ def test_where_a_card_comes_the_cards_are_named_and_every_step_has_its_line(
 
 def test_a_solution_is_looked_at_without_being_loaded(solved: Solved) -> None:
     spot = opened(solved.file(solved.free), "1GiB").solved
-    assert all(isinstance(each, np.memmap) for each in spot.strategy.probs)
+    assert all(isinstance(array, np.memmap) for array in spot.strategy.probs)
 
 
 @pytest.mark.slow
@@ -175,11 +175,11 @@ def test_a_large_solution_is_not_read_whole(tmp_path: Path) -> None:
 
 def test_every_next_card_has_the_row_of_the_package(solved: Solved) -> None:
     shown = solved.ask(f"{solved.free}/runouts", line="c c")
-    found = solved.open(solved.free).runouts("c c")
-    assert [row["card"] for row in shown] == found.column("river")
-    for told, row in zip(shown, found, strict=True):
-        assert told["ev_oop"] == pytest.approx(row["ev_oop"], abs=1e-4)
-        assert told["often"] == {
+    runouts = solved.open(solved.free).runouts("c c")
+    assert [row["card"] for row in shown] == runouts.column("river")
+    for answer, row in zip(shown, runouts, strict=True):
+        assert answer["ev_oop"] == pytest.approx(row["ev_oop"], abs=1e-4)
+        assert answer["often"] == {
             name: pytest.approx(row[name], abs=1e-5) for name in ("check", "bet 100")
         }
 
@@ -198,8 +198,8 @@ def test_two_solutions_are_compared_as_the_package_does(solved: Solved) -> None:
     assert shown["actions"] == list(pair.actions)
     wanted = pair.table(hands=False)
     assert [row["class"] for row in shown["classes"]] == wanted.column("class")
-    for told, row in zip(shown["classes"], wanted, strict=True):
-        assert told["bet 50 diff"] == pytest.approx(row["bet 50 diff"], abs=1e-5)
+    for answer, row in zip(shown["classes"], wanted, strict=True):
+        assert answer["bet 50 diff"] == pytest.approx(row["bet 50 diff"], abs=1e-5)
 
 
 def test_a_lock_is_queued_or_refused_beside_its_field(solved: Solved) -> None:
@@ -232,13 +232,13 @@ def test_what_follows_a_line_is_refined(tmp_path: Path, monkeypatch: pytest.Monk
     assert refused["message"].startswith("Nobody acts after 'r50 c'")
     assert job["name"] == "x: reach-maxmargin after r50 c / 3c"
     worker.run(tmp_path, job["id"])
-    told = json.loads((tmp_path / "jobs" / job["id"] / "result.json").read_text())
+    result = json.loads((tmp_path / "jobs" / job["id"] / "result.json").read_text())
     solution = worker.read_strategy(tmp_path, first, {"memory_limit": "1GiB"})[0]
-    found = sg.refine(solution.tree, solution, at="Qs Jh 2h 8d 3c | r50c/", **how).rows()
-    for row, wanted in zip(told["rows"], found, strict=True):
+    rows = sg.refine(solution.tree, solution, at="Qs Jh 2h 8d 3c | r50c/", **how).rows()
+    for row, wanted in zip(result["rows"], rows, strict=True):
         assert row["gift"] == pytest.approx(wanted["gift"])
         assert row["alternative"] == pytest.approx(wanted["cbv"] + wanted["gift"])
-    assert max(row["gift"] for row in told["rows"]) > 0.1
+    assert max(row["gift"] for row in result["rows"]) > 0.1
 
 
 def test_the_fields_make_the_game_of_the_text() -> None:
@@ -290,8 +290,8 @@ def test_a_solution_is_saved_without_its_rivers(
     monkeypatch.setattr(worker, "limit_memory", lambda most: None)
     worker.run(solved.data, again)
     store = Store(solved.data)
-    told = json.loads((solved.data / "jobs" / again / "result.json").read_text())
-    store.put("jobs", store.get("jobs", again) | {"state": "done", "result": told})
+    result = json.loads((solved.data / "jobs" / again / "result.json").read_text())
+    store.put("jobs", store.get("jobs", again) | {"state": "done", "result": result})
     store.close()
     one, two = (
         solved.ask(f"{job}/decision", line="r50 c / 3c", values=True)

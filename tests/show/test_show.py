@@ -74,7 +74,7 @@ def river() -> Endgame:
 
 def test_everything_is_well_formed(leduc: Result, refined: Refinement, river: Endgame) -> None:
     strategy: Any = leduc.strategy
-    for each in (
+    for item in (
         strategy,
         strategy.tree,
         leduc,
@@ -83,7 +83,7 @@ def test_everything_is_well_formed(leduc: Result, refined: Refinement, river: En
         river.decision("r100"),
         river.tree,
     ):
-        checked(each._repr_html_())
+        checked(item._repr_html_())
     checked(sg.holdem.Range.parse("random")._repr_html_())
     assert "5/8" not in checked(reproduce("coin-toss")._repr_html_())
 
@@ -177,7 +177,7 @@ def test_tables_become_data_frames(leduc: Result, refined: Refinement) -> None:
     frame = leduc.strategy.to_pandas()
     row = frame.iloc[3]
     assert leduc.strategy[row.infoset][row.action] == row.probability
-    assert len(frame) == sum(len(each) for each in leduc.strategy.values())
+    assert len(frame) == sum(len(probs) for probs in leduc.strategy.values())
     assert leduc.to_pandas().exploitability.tolist() == [p.exploitability for p in leduc.curve]
     assert refined.to_pandas().margin.tolist() == [r["margin"] for r in refined.rows()]
     best = sg.best_response(leduc.strategy.tree, leduc.strategy, 0)

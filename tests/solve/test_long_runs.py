@@ -28,11 +28,11 @@ def tree() -> sg.PublicTree:
 
 def curve(run: Run, marks: list[int]) -> list[float]:
     """Exploitability after some numbers of iterations, as a share of the pot."""
-    found = []
+    gaps = []
     for mark in marks:
         run.advance(mark - run.iteration)
-        found.append(float(run.measure()) / POT)
-    return found
+        gaps.append(float(run.measure()) / POT)
+    return gaps
 
 
 def test_ranks_that_only_one_player_holds(tree: sg.PublicTree) -> None:
@@ -179,10 +179,12 @@ def test_a_solve_is_measured_exactly_once(
         return responses(self, probs)
 
     monkeypatch.setattr(NumbaRangeEngine, "responses", count_one)
-    found = sg.solve(tree, "dcfr", target=0.1, threads=1)
+    result = sg.solve(tree, "dcfr", target=0.1, threads=1)
     assert len(asked) == 1
-    assert len(found.curve) > 1
-    assert found.exploitability == pytest.approx(sg.exploitability(tree, found.strategy), abs=1e-5)
+    assert len(result.curve) > 1
+    assert result.exploitability == pytest.approx(
+        sg.exploitability(tree, result.strategy), abs=1e-5
+    )
 
 
 # Memory --------------------------------------------------------------------------------------
@@ -199,8 +201,8 @@ def test_probabilities_take_the_memory_of_regrets(
         return used[-1]
 
     monkeypatch.setattr(NumbaRangeEngine, "regrets", noted)
-    found = sg.solve(tree, schedule, iterations=20, threads=1)
-    for probs, want, numbers in zip(found.strategy.probs, kept.strategy.probs, used, strict=True):
+    result = sg.solve(tree, schedule, iterations=20, threads=1)
+    for probs, want, numbers in zip(result.strategy.probs, kept.strategy.probs, used, strict=True):
         np.testing.assert_array_equal(probs, want)
         assert np.shares_memory(probs, numbers.regret) == ("last" not in schedule)
 

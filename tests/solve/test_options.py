@@ -28,11 +28,11 @@ VERBS: list[tuple[Callable[..., Any], Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("verb", "options"), VERBS, ids=lambda each: each.__name__)
+@pytest.mark.parametrize(("verb", "options"), VERBS, ids=lambda verb: verb.__name__)
 def test_a_signature_names_every_option(verb: Callable[..., Any], options: Any) -> None:
     shown = inspect.signature(verb).parameters
     assert set(options.__annotations__) < set(shown)
-    assert all(each.kind != inspect.Parameter.VAR_KEYWORD for each in shown.values())
+    assert all(option.kind != inspect.Parameter.VAR_KEYWORD for option in shown.values())
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_signature_names_every_option(verb: Callable[..., Any], options: Any) 
         (LeafOptions, (Limit,)),
         (TrainOptions, (Training,)),
     ],
-    ids=lambda each: getattr(each, "__name__", ""),
+    ids=lambda case: getattr(case, "__name__", ""),
 )
 def test_every_option_is_passed_on(options: Any, kinds: tuple[Any, ...]) -> None:
     known = {name for kind in kinds for name in inspect.signature(kind).parameters}
@@ -53,7 +53,7 @@ def test_every_option_is_passed_on(options: Any, kinds: tuple[Any, ...]) -> None
 
 
 @pytest.mark.parametrize(
-    ("verb", "given", "said"),
+    ("verb", "arguments", "said"),
     [
         ("solve", {"iteration": 5}, "'iteration'; did you mean 'iterations'"),
         ("refine", {"at": "b", "target": 0.1}, "'target'"),
@@ -65,7 +65,7 @@ def test_every_option_is_passed_on(options: Any, kinds: tuple[Any, ...]) -> None
     ],
 )
 def test_an_unknown_option_is_refused_with_the_nearest_one(
-    verb: str, given: dict[str, Any], said: str
+    verb: str, arguments: dict[str, Any], said: str
 ) -> None:
     tree = tree_of("kuhn")
     uniform = sg.Strategy.uniform(tree)
@@ -75,4 +75,4 @@ def test_an_unknown_option_is_refused_with_the_nearest_one(
     elif verb == "solve_limited":
         args = (sg.depth_limited(tree, uniform, at="b"),)
     with pytest.raises(sg.SubgameError, match=f"There is no option of {verb} called {said}"):
-        (getattr(sg, verb, None) or train_leaf_network)(*args, **given)
+        (getattr(sg, verb, None) or train_leaf_network)(*args, **arguments)

@@ -71,8 +71,8 @@ def test_simultaneous_cfr_converges_on_kuhn() -> None:
 
 @pytest.mark.parametrize("schedule", EXACT)
 def test_the_named_defaults_converge(schedule: str) -> None:
-    found = sg.solve(tree_of("leduc"), schedule, iterations=400)
-    assert found.exploitability < {"cfr": 0.1, "lcfr": 0.1, "cfr-br": 0.1}.get(schedule, 0.01)
+    result = sg.solve(tree_of("leduc"), schedule, iterations=400)
+    assert result.exploitability < {"cfr": 0.1, "lcfr": 0.1, "cfr-br": 0.1}.get(schedule, 0.01)
 
 
 # Stopping ---------------------------------------------------------------------------------------
@@ -266,11 +266,13 @@ def test_second_interrupt_is_not_caught() -> None:
 
 def test_solves_off_the_main_thread() -> None:
     """Where no signal can be caught."""
-    found: list[Result] = []
-    thread = threading.Thread(target=lambda: found.append(sg.solve(tree_of("kuhn"), iterations=9)))
+    results: list[Result] = []
+    thread = threading.Thread(
+        target=lambda: results.append(sg.solve(tree_of("kuhn"), iterations=9))
+    )
     thread.start()
     thread.join()
-    assert_same_result(found[0], sg.solve(tree_of("kuhn"), iterations=9))
+    assert_same_result(results[0], sg.solve(tree_of("kuhn"), iterations=9))
 
 
 def test_resuming_a_finished_run_changes_nothing(tmp_path: Path) -> None:
@@ -282,7 +284,7 @@ def test_resuming_a_finished_run_changes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("schedule", SAMPLED)
 def test_seeds(schedule: str) -> None:
-    """The same seed gives the same bytes, another seed others."""
+    """A seed gives the same bytes again, another seed others."""
     tree = tree_of("leduc")
     one, same, other = (sg.solve(tree, schedule, iterations=30, seed=s) for s in (6, 6, 7))
     assert_same_result(one, same)
@@ -375,8 +377,8 @@ def test_resuming_a_truncated_checkpoint(checkpoint: Path, tmp_path: Path) -> No
 
 def test_result_as_a_dictionary() -> None:
     result = sg.solve(tree_of("kuhn"), "mccfr", iterations=10, seed=3)
-    told = json.loads(json.dumps(result.as_dict()))
-    assert set(told) == {
+    fields = json.loads(json.dumps(result.as_dict()))
+    assert set(fields) == {
         "game",
         "schedule",
         "iterations",
@@ -387,9 +389,9 @@ def test_result_as_a_dictionary() -> None:
         "stopped",
         "seed",
     }
-    assert told["exploitability"] == result.exploitability.mean
-    assert told["exploitability_per_seat"] == list(result.exploitability.per_seat)
-    assert (told["game"], told["schedule"], told["seed"]) == ("kuhn", "mccfr", 3)
+    assert fields["exploitability"] == result.exploitability.mean
+    assert fields["exploitability_per_seat"] == list(result.exploitability.per_seat)
+    assert (fields["game"], fields["schedule"], fields["seed"]) == ("kuhn", "mccfr", 3)
     assert "stopped by iterations" in repr(result)
 
 
@@ -469,11 +471,11 @@ def test_nobody_wins_from_an_equilibrium() -> None:
 
 def test_exploitability_is_a_number_that_knows_its_seats() -> None:
     tree = tree_of("kuhn")
-    found = sg.exploitability(tree, sg.Strategy.uniform(tree))
-    assert found == found.mean == sum(found.per_seat) / 2 == pytest.approx(11 / 24)
-    back = pickle.loads(pickle.dumps(found))
-    assert (back, back.per_seat) == (found, found.per_seat)
-    assert repr(found) == f"Exploitability(mean={found.mean!r}, per_seat={found.per_seat!r})"
+    gap = sg.exploitability(tree, sg.Strategy.uniform(tree))
+    assert gap == gap.mean == sum(gap.per_seat) / 2 == pytest.approx(11 / 24)
+    back = pickle.loads(pickle.dumps(gap))
+    assert (back, back.per_seat) == (gap, gap.per_seat)
+    assert repr(gap) == f"Exploitability(mean={gap.mean!r}, per_seat={gap.per_seat!r})"
 
 
 def test_evaluating_what_cannot_be_evaluated() -> None:

@@ -103,7 +103,7 @@ def share_won(state: HoldemState, p: int) -> float:
     if len(state.board) < 5:
         left = [c for c in range(state.game.deck.size) if c not in state._taken]
         new = [HoldemState(state.game, state.hands, (*state.board, c), state.betting) for c in left]
-        return sum(share_won(each, p) for each in new) / len(new)
+        return sum(share_won(child, p) for child in new) / len(new)
     from subgame.games.holdem.evaluate import rank_hands
 
     ranks = rank_hands(state.board, state.game.deck)
@@ -119,17 +119,17 @@ def test_ev_equity_and_reach_are_those_of_every_history(line: str) -> None:
     played = strategy()
     result = decision(played, line)
     want = brute(FLOP, [word for word in line.split() if word != "/"], played)
-    table = {each["hand"]: each for each in result.hand_table()}
-    known = {name for name, each in table.items() if not np.isnan(each["ev"])}
-    assert known == {name for name, each in want.items() if each["weight"] > 0}
-    for name, each in want.items():
-        if each["weight"] == 0:
+    table = {row["hand"]: row for row in result.hand_table()}
+    known = {name for name, row in table.items() if not np.isnan(row["ev"])}
+    assert known == {name for name, row in want.items() if row["weight"] > 0}
+    for name, row in want.items():
+        if row["weight"] == 0:
             continue
         shown = table[name]
-        assert shown["weight"] == pytest.approx(each["weight"], rel=1e-6)
-        assert shown["equity"] == pytest.approx(each["equity"], abs=1e-6)
+        assert shown["weight"] == pytest.approx(row["weight"], rel=1e-6)
+        assert shown["equity"] == pytest.approx(row["equity"], abs=1e-6)
         for action, words in zip(result.actions, result.names, strict=True):
-            assert shown[f"{words} ev"] == pytest.approx(each[action], abs=1e-5), (name, action)
+            assert shown[f"{words} ev"] == pytest.approx(row[action], abs=1e-5), (name, action)
         if share := round(shown["equity"] * result.betting.pot, 6):
             assert shown["eqr"] == pytest.approx(shown["ev"] / share, rel=1e-4)
         else:
@@ -183,10 +183,10 @@ def solved(merge: Any) -> Endgame:
 )
 def test_cards_of_any_suit_are_looked_up_where_suits_are_merged(merge: Any, line: str) -> None:
     want, result = solved(False).decision(line), solved(merge).decision(line)
-    rows = [{each["hand"]: each for each in d.hand_table()} for d in (want, result)]
+    rows = [{row["hand"]: row for row in d.hand_table()} for d in (want, result)]
     assert rows[0].keys() == rows[1].keys()
-    for name, each in rows[0].items():
-        for key, number in each.items():
+    for name, row in rows[0].items():
+        for key, number in row.items():
             if not isinstance(number, str):
                 assert rows[1][name][key] == pytest.approx(number, abs=2e-4, nan_ok=True)
     assert result.frequency == pytest.approx(want.frequency, abs=1e-4)
@@ -287,9 +287,9 @@ def test_a_class_is_the_mean_of_its_hands(turn: Decision) -> None:
 
 def test_actions_lead_on(turn: Decision) -> None:
     rows = turn.action_table()
-    assert [each["name"] for each in rows] == list(turn.names)
-    assert sum(each["frequency"] for each in rows) == pytest.approx(1)
-    assert sum(each["frequency"] * each["ev"] for each in rows) == pytest.approx(turn.ev[0])
+    assert [row["name"] for row in rows] == list(turn.names)
+    assert sum(row["frequency"] for row in rows) == pytest.approx(1)
+    assert sum(row["frequency"] * row["ev"] for row in rows) == pytest.approx(turn.ev[0])
     bet = Endgame.of(strategy()).decision(rows[1]["line"])
     assert bet.line == "c r2 c / Jc r3"
     assert bet.line_frequency == pytest.approx(turn.line_frequency * rows[1]["frequency"])

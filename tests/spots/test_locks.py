@@ -137,8 +137,8 @@ def test_values_of_rows_keep_to_the_lock(device: str) -> None:
     theirs = sg.Strategy.random(free, seed=2).probs
     for p in (0, 1):
         result = []
-        for each in (tree, free):
-            run = engine(each, device=device)
+        for form in (tree, free):
+            run = engine(form, device=device)
             reach = run.roots(1 - p)
             rows = as_numpy(run.row_values(p, theirs[1 - p], reach)[0][0])
             best = run.respond(p, run.plan(1 - p, theirs[1 - p], as_numpy(reach))).roots
@@ -167,7 +167,7 @@ def test_locks_of_an_endgame_add_up_and_are_saved(tmp_path: Path) -> None:
     two = one.lock("check", {"random": {"check": 1.0}}, iterations=200)
     assert free.ev[0] < one.ev[0]  # an opponent who folds too much
     assert two.ev[0] == pytest.approx(40, abs=0.05)  # bets win the pot
-    assert [len(each.tree.lock_texts) for each in (one, two)] == [1, 2]
+    assert [len(endgame.tree.lock_texts) for endgame in (one, two)] == [1, 2]
     save(two.strategy, tmp_path / "spot.safetensors")
     again = load(tmp_path / "spot.safetensors")
     assert again.tree.digest == two.tree.digest != free.tree.digest

@@ -47,9 +47,9 @@ def primary(pairs: Any, group: Any, size: int) -> Any:
 
 
 def part(tree: RangeTree, name: str, at: int, size: int) -> Any:
-    found = getattr(tree.boards, name)[at : at + size]
-    assert len(found) == size
-    return found
+    values = getattr(tree.boards, name)[at : at + size]
+    assert len(values) == size
+    return values
 
 
 def check_unit(tree: RangeTree, u: int, kept: list[Any]) -> None:
@@ -90,8 +90,8 @@ def check_unit(tree: RangeTree, u: int, kept: list[Any]) -> None:
         np.testing.assert_array_equal(part(tree, "run_card", b.run_at[up], runs), cards)
         np.testing.assert_array_equal(part(tree, "run_start", b.run_at[up], runs), starts)
         first = np.searchsorted(group[begins], np.arange(len(levels) + 1))
-        found = part(tree, "group_run", b.group_at[up], len(levels) + 1)
-        np.testing.assert_array_equal(found, first)
+        group_runs = part(tree, "group_run", b.group_at[up], len(levels) + 1)
+        np.testing.assert_array_equal(group_runs, first)
         check_orbits(tree, u, p, held, last)
 
 
@@ -104,9 +104,9 @@ def check_orbits(tree: RangeTree, u: int, p: int, held: Any, last: bool) -> None
     order = np.argsort(classes, kind="stable")
     starts = np.append(np.flatnonzero(np.diff(classes[order], prepend=-1)), len(order))
     assert b.orbits[up] == len(starts) - 1
-    found = part(tree, "orbit_start", b.orbit_at[up], len(starts))
-    np.testing.assert_array_equal(found - found[0], starts)
-    np.testing.assert_array_equal(part(tree, "orbit_hand", found[0], len(order)), order)
+    orbit_starts = part(tree, "orbit_start", b.orbit_at[up], len(starts))
+    np.testing.assert_array_equal(orbit_starts - orbit_starts[0], starts)
+    np.testing.assert_array_equal(part(tree, "orbit_hand", orbit_starts[0], len(order)), order)
 
 
 def check_children(tree: RangeTree, u: int) -> None:
@@ -150,7 +150,7 @@ def check_places(tree: RangeTree) -> None:
     np.testing.assert_array_equal(b.orbits[some], np.diff(lines)[some] - 1)
     assert len(b.orbit_hand) == sum(n for n, moved in zip(hands, some, strict=True) if moved)
     for p in (0, 1):
-        edges = [each.rows[p] - len(each.roots) for each in tree.streets]
+        edges = [street.rows[p] - len(street.roots) for street in tree.streets]
         sizes = [edges[s] * padded(n) for s, n in zip(b.street, hands[p::2], strict=True)]
         np.testing.assert_array_equal(b.store_at[p::2], np.cumsum([0, *sizes])[:-1])
         assert tree.stored(p) == sum(sizes)

@@ -281,12 +281,12 @@ def test_sequence_form_entries(name: str) -> None:
     for one, two, value in terminals(sg.games.load(name)):
         wanted[one, two] += value
     rows, cols = sequence_names(tree, 0), sequence_names(tree, 1)
-    found: dict[tuple[Sequence_, Sequence_], float] = defaultdict(float)
+    entries: dict[tuple[Sequence_, Sequence_], float] = defaultdict(float)
     for row, col, value in zip(*(x.tolist() for x in tree.entries[1:]), strict=True):
-        found[rows[row], cols[col]] += value
-    assert found.keys() <= wanted.keys()
+        entries[rows[row], cols[col]] += value
+    assert entries.keys() <= wanted.keys()
     for key, value in wanted.items():
-        assert found[key] == pytest.approx(value, abs=1e-12)
+        assert entries[key] == pytest.approx(value, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", SMALL + RANDOM[:30])

@@ -58,7 +58,7 @@ def test_derived_public_states_are_closed(seed: int) -> None:
         for state, node in zip(states, nodes, strict=True):
             if state.current_player() != TERMINAL:
                 where[state.information_state(p)].add(node)
-        assert all(len(found) == 1 for found in where.values())
+        assert all(len(seen) == 1 for seen in where.values())
         for name, node in zip(tree.players[p].names, tree.players[p].node, strict=True):
             assert where[name] == {node}
 
@@ -180,8 +180,8 @@ def test_a_public_state_is_entered_from_one() -> None:
 
 def test_a_public_state_is_not_entered_again() -> None:
     """If player 1 misses y too, it is one with the deal, and x leads from it back to it."""
-    found = unseen(lambda h: None if h in ((), ("y",)) else " ".join(h))
-    assert found == {"": 0, "x": 0, "x l": 0, "x r": 0, "y": 0}
+    nodes = unseen(lambda h: None if h in ((), ("y",)) else " ".join(h))
+    assert nodes == {"": 0, "x": 0, "x l": 0, "x r": 0, "y": 0}
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -66,7 +66,7 @@ def test_a_fault_is_found_wherever_it_is(name: str) -> None:
     strategy, rng = sg.Strategy.random(tree, 2), np.random.default_rng(3)
     for p, side in enumerate(tree.players):
         for i in rng.integers(len(side.names), size=20).tolist():
-            probs = [each.copy() for each in strategy.probs]
+            probs = [array.copy() for array in strategy.probs]
             at = side.sequences(i)
             probs[p][at[0]] *= np.float32(0.5)
             want = float(1 - probs[p][at].sum())
@@ -110,8 +110,8 @@ def test_raw_weights_are_refused() -> None:
 
 @pytest.mark.parametrize("schedule", ["dcfr", "cfr+(average=last)"])
 def test_solving_gives_probabilities(schedule: str) -> None:
-    found = sg.solve(compiled("turn"), schedule, iterations=20)
-    for _, _, row in found.strategy.rows():
+    result = sg.solve(compiled("turn"), schedule, iterations=20)
+    for _, _, row in result.strategy.rows():
         assert sum(row.values()) == pytest.approx(1, abs=1e-6)
 
 

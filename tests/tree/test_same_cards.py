@@ -90,11 +90,11 @@ def test_best_responses_and_values_are_those_of_all_hands_for_themselves(name: s
         assert len(side.names) == sum(
             len(merged.streets[unit.street].states[p]) * len(unit.hands[p]) for unit in merged.units
         )
-        for found, tree, strategy in ((side, merged, few), (other, plain, many)):
+        for chosen, tree, strategy in ((side, merged, few), (other, plain, many)):
             run = engine(tree)
             values = run.respond(p, run.plan(1 - p, strategy.probs[1 - p])).roots[0]
-            by_name = dict(zip(found.slots, values.tolist(), strict=True))
-            if found is side:
+            by_name = dict(zip(chosen.slots, values.tolist(), strict=True))
+            if chosen is side:
                 want = by_name
         assert [by_name[name] for name in side.slots] == pytest.approx(
             list(want.values()), abs=1e-9
@@ -180,9 +180,9 @@ def test_parts_of_a_tree_in_which_nothing_is_one_are_refined(name: str, at: str)
     strategy = sg.solve(tree, "dcfr", iterations=3).strategy
     before = sg.exploitability(tree, strategy)
     assert float(before) == pytest.approx(float(whole.exploitability), rel=1e-3)
-    found = sg.refine(tree, strategy, player=0, at=at, technique="resolve", iterations=60)
-    assert len(found.parts) > 1
-    assert found.after.per_seat[0] < before.per_seat[0] + 1e-3 * game.start().pot
+    refined = sg.refine(tree, strategy, player=0, at=at, technique="resolve", iterations=60)
+    assert len(refined.parts) > 1
+    assert refined.after.per_seat[0] < before.per_seat[0] + 1e-3 * game.start().pot
 
 
 def test_saved_endgames_come_back_as_they_were(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ class IntegerOutcomes(Changing):
         (IntegerActions, "the action 0 at history the start is not a string"),
         (IntegerOutcomes, "the chance outcome 0 at history the start is not a string"),
     ],
-    ids=lambda each: each.__name__ if isinstance(each, type) else "",
+    ids=lambda case: case.__name__ if isinstance(case, type) else "",
 )
 def test_what_the_conformance_suite_refuses_compile_names(kind: type[Changing], words: str) -> None:
     class Made(sg.Game):

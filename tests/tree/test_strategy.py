@@ -414,7 +414,7 @@ def test_rounding_is_no_fault() -> None:
 def test_arrays_of_another_shape_or_type_are_refused() -> None:
     tree = tree_of("kuhn")
     one, two = sg.Strategy.uniform(tree).probs
-    for given, sentence in (
+    for probs, sentence in (
         ((one[:-1], two), "must have 13 probabilities of player 0, one per sequence; it has an"),
         ((one, two[:, None]), r"of player 1, one per sequence; it has an array of shape \(13, 1\)"),
         ((one, list(two)), "must have 13 probabilities of player 1"),
@@ -423,7 +423,7 @@ def test_arrays_of_another_shape_or_type_are_refused() -> None:
         ((one, two.astype(np.float32)), "player 1 must be float64 in this tree, not float32"),
     ):
         with pytest.raises(sg.SubgameError, match=sentence):
-            sg.Strategy(tree, given)  # type: ignore[arg-type]
+            sg.Strategy(tree, probs)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["kuhn", "turn"])

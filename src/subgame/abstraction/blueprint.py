@@ -42,7 +42,7 @@ from subgame.tree.strategy import Strategy
 Tensor = Any
 FORMAT = "subgame-blueprint-1"
 WANTED = "a saved blueprint"
-KEPT = ("regret", "average", "instant")
+STORED_FIELDS = ("regret", "average", "instant")
 """The fields of `Regrets` that a file holds."""
 
 
@@ -59,7 +59,7 @@ class Blueprint:
             range_engine = self.tree.engines[device] = engine_on(self.tree, device)
         assert isinstance(range_engine, TorchRangeEngine)
         self.engine: TorchRangeEngine = range_engine
-        """The same tree without buckets."""
+        """The engine of the tree without buckets."""
         self.batch: RangeBatch = self.engine.stage(self.tree.streets, buckets=buckets)
         one, two = (side.reach[None].copy() for side in self.tree.players)
         self.reach = one, two  # [1, hand]
@@ -196,7 +196,7 @@ class Blueprint:
         return [
             (f"{name} {p} {s}", block)
             for p, regrets in enumerate(self.cfr.pair)
-            for name in KEPT
+            for name in STORED_FIELDS
             if getattr(regrets, name) is not None
             for s, block in enumerate(getattr(regrets, name).blocks)
         ]

@@ -153,7 +153,7 @@ class CardBuckets:
         return cls.restored(deck, centres, thresholds, flops)
 
     def with_flops(self, tables: Sequence[Array]) -> CardBuckets:
-        """The same with the buckets of all flops, which would take long to compute one by one."""
+        """These buckets with a table of all flops, which would take long to compute one by one."""
         if not self.centres:
             return self
         return self.restored(self.deck, self.centres, self.thresholds, as_host(tables[1]))

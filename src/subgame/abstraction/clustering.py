@@ -3,8 +3,8 @@
 One implementation for both libraries: the work is a matrix product and sums by cluster, so that a
 library of its own would not be faster, and it runs where PyTorch is the only one there is.
 
-    >>> found = cluster(np.array([[0.0], [0.1], [5.0], [5.2]]), 2)
-    >>> found.labels.tolist(), round(found.distance, 3)
+    >>> clusters = cluster(np.array([[0.0], [0.1], [5.0], [5.2]]), 2)
+    >>> clusters.labels.tolist(), round(clusters.distance, 3)
     ([0, 0, 1, 1], 0.075)
 """
 

@@ -186,7 +186,7 @@ class Tables:
 
 
 class TorchTables(Tables):
-    """The same by PyTorch, on its device."""
+    """Tables by PyTorch, on its device."""
 
     def __init__(self, deck: Deck, showdown: int, device: str) -> None:
         from subgame.engines.torch.strengths import TorchStrengths

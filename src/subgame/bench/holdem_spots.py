@@ -67,14 +67,14 @@ APART = {
     for name, spot in RANDOM.items()
     if name != "flop-a"
 }
-"""The same without merged hands, as where ranges distinguish suits (flop-a)."""
+"""Those spots without merged hands, as where ranges distinguish suits (flop-a)."""
 HALVES = {
     "turn-16bit": replace(RANDOM["turn"], storage="int16", peers={}),
     "flop-b-16bit": replace(
         RANDOM["flop-b"], storage="int16", peers={2: Peer(3.85, (None, None), 2867)}
     ),
 }
-"""The same with regrets and averages in 16 bits; the peer's time is known for one of them."""
+"""Two of them with regrets and averages in 16 bits; the peer's time is known for one of them."""
 REAL = {
     # The big blind called a bet on the flop and one on the turn; the flush comes in.
     "river-srp": Spot(

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.base import CHANCE, TERMINAL, Game, State
-from subgame.games.sources import InFile, elsewhere, in_file, read_file, told
+from subgame.games.sources import InFile, elsewhere, in_file, in_one_line, read_file
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -170,7 +170,7 @@ def _load_file(place: InFile, parameters: dict[str, object]) -> Game:
     except SubgameError:
         raise
     except Exception as error:  # the code of a user may fail in any way
-        raise SubgameError(f"{name} cannot make the game: {told(error)}.") from error
+        raise SubgameError(f"{name} cannot make the game: {in_one_line(error)}.") from error
     game = _a_game(name, made)
     shown = "" if game.parameters or not checked else f"({_listed(checked)})"
     with contextlib.suppress(AttributeError):  # a frozen game keeps its own name

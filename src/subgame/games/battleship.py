@@ -15,7 +15,7 @@ from typing import Any, Self
 from subgame.errors import SubgameError
 from subgame.games.base import TERMINAL, Game, State
 
-MOST = 1_000
+MOST_CELLS = 1_000
 """Cells of the largest board."""
 
 
@@ -69,9 +69,9 @@ class Battleship(Game):
 
     def __init__(self, rows: int = 2, cols: int = 2, ship: int = 1, shots: int = 2) -> None:
         cells = rows * cols
-        if not (rows >= 1 and cols >= 1 and cells <= MOST and 1 <= ship <= max(rows, cols)):
+        if not (rows >= 1 and cols >= 1 and cells <= MOST_CELLS and 1 <= ship <= max(rows, cols)):
             raise SubgameError(
-                f"A ship must fit a board of at most {MOST:,} cells, not ship={ship} on "
+                f"A ship must fit a board of at most {MOST_CELLS:,} cells, not ship={ship} on "
                 f"rows={rows} times cols={cols}."
             )
         if not 1 <= shots <= cells:

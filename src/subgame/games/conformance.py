@@ -132,7 +132,7 @@ def view_of(state: State) -> View:
 
 
 def _numbers(values: Iterable[float]) -> tuple[float, ...]:
-    """The same object for every nan, so that a view equals itself and the nan gets reported."""
+    """One object for every nan, so that a view equals itself and the nan gets reported."""
     return tuple(math.nan if value != value else value for value in values)
 
 

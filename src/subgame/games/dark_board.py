@@ -20,7 +20,7 @@ from typing import Any, Self
 from subgame.errors import SubgameError
 from subgame.games.base import TERMINAL, Game, State
 
-MOST = 1_000
+MOST_CELLS = 1_000
 """Cells of the largest board."""
 STONES = "xo"
 
@@ -73,9 +73,9 @@ class DarkBoard(Game):
     parameter_names: tuple[str, ...] = ("rows", "cols", "abrupt")
 
     def __init__(self, rows: int, cols: int, abrupt: bool) -> None:
-        if not (rows >= 1 and cols >= 1 and rows * cols <= MOST):
+        if not (rows >= 1 and cols >= 1 and rows * cols <= MOST_CELLS):
             raise SubgameError(
-                f"A board has 1 to {MOST:,} cells, not rows={rows} times cols={cols}."
+                f"A board has 1 to {MOST_CELLS:,} cells, not rows={rows} times cols={cols}."
             )
         self.rows, self.cols, self.abrupt = rows, cols, abrupt
         self.names = tuple(map(str, range(rows * cols)))

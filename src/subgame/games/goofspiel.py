@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ORDERS = ("descending", "ascending", "random")
 RETURNS = ("win-loss", "points")
-MOST = 1_000
+MOST_CARDS = 1_000
 """Cards of the largest game."""
 IN_ARRAYS = range(2, 9)
 """Cards of the games whose rules are also in arrays: what a player knows is a 64-bit number."""
@@ -103,8 +103,8 @@ class Goofspiel(Game):
     def __init__(
         self, cards: int = 4, order: str = "descending", returns: str = "win-loss"
     ) -> None:
-        if not 1 <= cards <= MOST:
-            raise SubgameError(f"Goofspiel has 1 to {MOST:,} cards each, not cards={cards}.")
+        if not 1 <= cards <= MOST_CARDS:
+            raise SubgameError(f"Goofspiel has 1 to {MOST_CARDS:,} cards each, not cards={cards}.")
         for what, value, known in (("order", order, ORDERS), ("returns", returns, RETURNS)):
             if value not in known:
                 raise SubgameError(

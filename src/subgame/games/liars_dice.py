@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from subgame.games.arrays import GameArrays
 
 LIAR = "Liar"
-MOST = 1_000
+MOST_BIDS = 1_000
 """Bids of the largest game."""
 LARGEST = 62
 """Bits of what a player knows in the largest game that is compiled with arrays."""
@@ -100,9 +100,9 @@ class LiarsDice(Game):
                 f"Liar's dice needs at least one die each with at least two faces, "
                 f"not dice={dice}, faces={faces}."
             )
-        if 2 * dice * faces > MOST:
+        if 2 * dice * faces > MOST_BIDS:
             raise SubgameError(
-                f"Liar's dice has at most {MOST:,} bids, two for each die and face, not "
+                f"Liar's dice has at most {MOST_BIDS:,} bids, two for each die and face, not "
                 f"{2 * dice * faces:,} as with dice={dice}, faces={faces}."
             )
         self.dice, self.faces = dice, faces

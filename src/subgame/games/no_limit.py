@@ -41,7 +41,7 @@ CACHED = 2**16
 NAMED = {"fcpa": "1x a"}
 """Fold, call, pot, all-in: the usual smallest abstraction (Ganzfried & Sandholm 2013, Sec. 9)."""
 EVERY = "all"
-MOST = 500
+MOST_CHIPS = 500
 """Chips of the largest stack with every whole number of chips as a bet."""
 
 
@@ -143,10 +143,10 @@ class NoLimitGame(Game):
             )
         self.stack, self.ante, self.bets, self.replies = stack, ante, bets, replies
         self.sizes = (_sizes(bets), _sizes(bets if replies == "same" else replies))
-        if None in self.sizes and stack > MOST:
+        if None in self.sizes and stack > MOST_CHIPS:
             raise SubgameError(
-                f"Bets of every size need a stack of at most {MOST:,} chips, not {stack:,}; name "
-                "sizes such as fcpa or 0.5x 1x a instead."
+                f"Bets of every size need a stack of at most {MOST_CHIPS:,} chips, not {stack:,}; "
+                "name sizes such as fcpa or 0.5x 1x a instead."
             )
 
     def actions(self, betting: Betting) -> tuple[str, ...]:

@@ -123,11 +123,11 @@ def _run(file: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
-        raise SubgameError(f"{file.name} cannot be loaded: {told(error)}.") from error
+        raise SubgameError(f"{file.name} cannot be loaded: {in_one_line(error)}.") from error
     return module
 
 
-def told(error: BaseException) -> str:
+def in_one_line(error: BaseException) -> str:
     """The kind and message of an exception, on one line."""
     said = " ".join(str(error).split()).rstrip(".")
     return f"{type(error).__name__}: {said}" if said else type(error).__name__

@@ -129,13 +129,13 @@ class Settings:
     quick: bool = False
 
     def at(self, game: str) -> Settings:
-        """The same with the iterations that a game has."""
+        """These settings with the iterations that a game has."""
         first, iterations = STEPS.get(game, STEPS[LARGE])
         return replace(self, first=self.first or first, iterations=self.iterations or iterations)
 
     @property
     def by_potential(self) -> Settings:
-        """The same, with hands clustered by their potential in whole Texas hold'em."""
+        """These settings with hands clustered by their potential in whole Texas hold'em."""
         return replace(self, recipe=replace(self.recipe, features="potential", showdown=5))
 
     def recipe_for(self, count: int) -> Recipe:

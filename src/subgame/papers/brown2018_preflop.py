@@ -84,17 +84,19 @@ def compute(steps: Steps, cells: Cells, where: str, tell: Progress) -> None:
     counts = {ONE: 1, **dict(zip(steps.names[3:], steps.counts, strict=True))}
     for k, name in enumerate(missing):
 
-        def told(what: str, share: float, k: int = k, name: str = name) -> None:
+        def tell_share(what: str, share: float, k: int = k, name: str = name) -> None:
             tell(f"{name}: {what.lower()}", (k + share) / len(missing))
 
         solved = None if name == BLUEPRINT else table
         if name == BIASED:
             solved = PreflopValues.make(
-                blueprint, steps.boards, seed=steps.seed, trainer=trainer, progress=told
+                blueprint, steps.boards, seed=steps.seed, trainer=trainer, progress=tell_share
             )
         elif solved is not None:
             solved = replace(solved, values=solved.values[:, : counts[name]])
-        _, won = PreflopLearning(blueprint, trainer).respond(solved, 0, steps.iterations, told)
+        _, won = PreflopLearning(blueprint, trainer).respond(
+            solved, 0, steps.iterations, tell_share
+        )
         cells.put(steps.key(name), won._asdict())
 
 

@@ -38,7 +38,7 @@ from subgame.solve.workers import stopping
 from subgame.tree.log import Kind, Log
 
 FIELDS = ("trunk", "subgame", "exploitability", "resolve", "cpu_seconds")
-KEPT = Kind("reproduction", "subgame reproduce --keep", fields=FIELDS)
+LOG_KIND = Kind("reproduction", "subgame reproduce --keep", fields=FIELDS)
 GAME = LeducRanks()
 TRUNK = (500, 2_000, 8_000, 32_000)
 SUBGAME = tuple(doubling(100, 12_800))
@@ -68,7 +68,7 @@ def run(
         most = _affordable(budget)
     cells = {n: counts for n in inner if (counts := [t for t in trunk if t * n <= most])}
     total = sum(n * counts[-1] for n, counts in cells.items())
-    with nullcontext() if keep is None else Log(keep, KEPT, None) as log:
+    with nullcontext() if keep is None else Log(keep, LOG_KIND, None) as log:
         grid, spent = _kept(log, resolve)
         known = [n for n, counts in cells.items() if all((t, n) in grid for t in counts)]
         done = sum(n * cells[n][-1] for n in known)

@@ -13,7 +13,7 @@ from subgame.papers.report import Record, commit, machine, mbb
 from subgame.tree.files import replacing
 from subgame.tree.one_writer import OnlyWriter
 
-KEPT = "cells kept by subgame reproduce --keep"
+FILE_KIND = "cells kept by subgame reproduce --keep"
 MARKS = {"mbb/h", "mean", "0", "1"}
 """A cell has one of these: its result, or that of a seat."""
 
@@ -59,14 +59,14 @@ def cells_of(file: Path | None, made: str = "") -> Iterator[Cells]:
 def _read(file: Path) -> dict[str, Record]:
     """The cells of a file; another file is refused."""
     try:
-        result = json.loads(read_text(file, KEPT) or "{}")
+        result = json.loads(read_text(file, FILE_KIND) or "{}")
     except (ValueError, RecursionError):
         result = None
     if not isinstance(result, dict) or not all(
         " | " in name and isinstance(cell, dict) and cell.keys() & MARKS
         for name, cell in result.items()
     ):
-        raise unreadable(file, "has other contents", KEPT)
+        raise unreadable(file, "has other contents", FILE_KIND)
     return result
 
 

@@ -34,7 +34,7 @@ from subgame.tree.betting_arrays import STORED, BettingArrays
 Floats = NDArray[np.float64]
 Board = tuple[int, ...]
 Ranges = tuple[Floats, Floats]
-KEPT = 2_000
+ORDERED_BOARDS = 2_000
 """Boards whose hands are kept in order."""
 BEFORE = 24
 """Whole boards for values before the flop."""
@@ -89,13 +89,13 @@ class BlueprintValues(ValueFunction):
         room = np.zeros(2 * self.deck.num_hands, np.float32)  # for both players' ranges
         self.table = np.concatenate([engine.strategy(weights), room])
         self.unused = np.zeros_like(self.table)
-        self._hands = lru_cache(KEPT)(self._sorted)
+        self._hands = lru_cache(ORDERED_BOARDS)(self._sorted)
         self._below = lru_cache(None)(self._cut)
         self._followed: dict[tuple[str, ...], FollowedBetting] = {}
         self._before: dict[tuple[str, bytes, bytes], float] = {}
         """Values before the flop, by betting and ranges: the same come again in every deal."""
         self._hands_before: dict[tuple[str, bytes, int], Floats] = {}
-        """The same for all hands of a player, by betting, the other one's range, and player."""
+        """Values before the flop of all hands of a player, by betting, opponent's range, player."""
 
     # As AIVAT asks for them --------------------------------------------------------------------
     def here(self, reached: Reached, p: int) -> Callable[[int], float]:

@@ -113,19 +113,19 @@ class LocalBestResponse(Mixed):
 
     def begin(self, seat: int, seed: int) -> None:
         super().begin(seat, seed)
-        self.told = copy.copy(self.opponent)
-        self.told.begin(1 - seat, seed)
+        self.model = copy.copy(self.opponent)
+        self.model.begin(1 - seat, seed)
         self.reached, self.acted = self.start, False
         self.folds: dict[str, Floats] = {}
 
     def observe(self, event: Event) -> None:
         share = None
         if event.player == 1 - self.seat:  # Bayes' rule
-            share = self._probability(self.told, self.reached, event.action)
+            share = self._probability(self.model, self.reached, event.action)
         elif event.player == self.seat:
             self.acted = True
         self.reached = self.reached.after(event.action, share)
-        self.told.observe(event)
+        self.model.observe(event)
         self.folds = {}
 
     def _probability(self, agent: Agent, here: Reached, action: str) -> Floats:
@@ -198,7 +198,7 @@ class LocalBestResponse(Mixed):
     def _folding(self, action: str, there: Reached, fold: str) -> Floats:
         """[s] how likely the opponent folds to a bet."""
         if action not in self.folds:
-            agent = copy.copy(self.told)
+            agent = copy.copy(self.model)
             agent.observe(Event(self.seat, action))
             self.folds[action] = self._probability(agent, there, fold)
         return self.folds[action]

@@ -136,7 +136,7 @@ class MatchResult:
     """The commonest lines of play: the players' actions."""
     log: str | None = None
     aivat: Estimate | None = None
-    """The same by AIVAT, with less luck in it."""
+    """The first agent's result by AIVAT, with less luck in it."""
 
     def summary(self) -> dict[str, object]:
         """The result as `subgame match --json` prints it."""

@@ -79,7 +79,7 @@ class Gadget:
     def stages(self) -> tuple[Gadget, ...]:
         """The gadgets that are solved one after another; see `GadgetInputs.raised`.
 
-        >>> [each.entry for each in Maxmargin(lexicographic=True).stages]
+        >>> [stage.entry for stage in Maxmargin(lexicographic=True).stages]
         ['leave', 'choose']
         """
         if not self.lexicographic:
@@ -201,9 +201,9 @@ def Resolve(**options: Any) -> Gadget:
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("coin-toss"))
-    >>> blueprint = sg.Strategy.published(tree, "paper")
-    >>> found = sg.refine(tree, blueprint, at="Play", technique=Resolve(), schedule="lp", player=1)
-    >>> found.margin > -1e-9
+    >>> rough = sg.Strategy.published(tree, "paper")
+    >>> refined = sg.refine(tree, rough, at="Play", technique=Resolve(), schedule="lp", player=1)
+    >>> refined.margin > -1e-9
     True
     """
     return Gadget("resolve", "leave", **options)
@@ -215,8 +215,8 @@ def Maxmargin(**options: Any) -> Gadget:
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("coin-toss"))
     >>> rough, best = sg.Strategy.published(tree, "paper"), Maxmargin()
-    >>> found = sg.refine(tree, rough, at="Play", technique=best, schedule="lp", player=1)
-    >>> round(found.strategy["Play"]["Heads"], 6)  # Appendix A
+    >>> refined = sg.refine(tree, rough, at="Play", technique=best, schedule="lp", player=1)
+    >>> round(refined.strategy["Play"]["Heads"], 6)  # Appendix A
     0.625
     """
     return Gadget("maxmargin", "choose", **options)

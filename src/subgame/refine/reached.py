@@ -165,7 +165,7 @@ class Reached(Frozen, ABC):
 
     @abstractmethod
     def with_reach(self, reach: tuple[Floats, Floats]) -> Self:
-        """The same public state with other reaches."""
+        """This public state with other reaches."""
 
     def below(self, p: int, s: int) -> int:
         """The infoset here that follows from player `p`'s infoset `s` before the last move."""

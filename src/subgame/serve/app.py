@@ -18,7 +18,7 @@ from subgame.serve.guard import App, Guard, Receive, Scope, Send, refuse, send_b
 from subgame.serve.jobs import Jobs
 from subgame.serve.settings import Settings
 from subgame.serve.store import Store
-from subgame.serve.story import KEPT
+from subgame.serve.story import STORY_FILE
 
 if TYPE_CHECKING:
     from subgame.serve.tables import Tables
@@ -29,7 +29,7 @@ PAGES = ("games", "solve", "play", "hands", "jobs", "reference")
 FILES = {
     **{f"/static/{path.relative_to(STATIC).as_posix()}": path for path in STATIC.rglob("*.*")},
     "/favicon.ico": STATIC / "icon.svg",
-    "/api/story": KEPT,  # the first page shows it
+    "/api/story": STORY_FILE,  # the first page shows it
 }
 """What is answered from a file. A path that is not among them reaches no file."""
 TYPES = {

@@ -63,8 +63,8 @@ def gadget_view(
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("coin-toss"))
-    >>> told = gadget_view(tree, sg.Strategy.published(tree, "paper"), "resolve", "Play", "", 1)
-    >>> told["infosets"], told["alternative"], told["steps"][0]["enter"]
+    >>> view = gadget_view(tree, sg.Strategy.published(tree, "paper"), "resolve", "Play", "", 1)
+    >>> view["infosets"], view["alternative"], view["steps"][0]["enter"]
     (['Heads Play', 'Tails Play'], [0.0, 0.5], [0.5, 0.5])
     """
     import subgame as sg

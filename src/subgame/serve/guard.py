@@ -29,7 +29,7 @@ BODIES = ("POST", "PUT", "PATCH")
 """Methods of requests that have a body."""
 UPLOADS = ("/api/solutions",)
 """Paths that take a file of up to `Settings.upload` bytes."""
-LONGEST = 8_000
+LONGEST_ADDRESS = 8_000
 """Characters of the longest path and query."""
 JSON, BYTES = "application/json", "application/octet-stream"
 REFUSED = 4403
@@ -99,8 +99,8 @@ class Guard:
         moved = headers.get("sec-fetch-mode") == "navigate" and scope.get("method") == "GET"
         if site not in ("none", "same-origin") and not (moved and not _api(scope)):
             return 403, "Requests from pages of other sites are refused."
-        if len(scope["path"]) + len(scope.get("query_string", b"")) > LONGEST:
-            return 414, f"An address has at most {LONGEST:,} characters."
+        if len(scope["path"]) + len(scope.get("query_string", b"")) > LONGEST_ADDRESS:
+            return 414, f"An address has at most {LONGEST_ADDRESS:,} characters."
         if scope["type"] == "http" and scope["method"] in BODIES:
             return self._body(scope, headers)
         return None

@@ -32,9 +32,9 @@ class RangeView:
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("nlfh-small(ranks=TJQKA,suits=cd)"), merge=False)
     >>> view = RangeView(tree)
-    >>> [view.facts(each)["name"] for each in view.children(view.find(""))]
+    >>> [view.facts(walk)["name"] for walk in view.children(view.find(""))]
     ['fold', 'call 50', 'raise to 300']
-    >>> [view.facts(each)["id"] for each in view.children(view.find("c c / Ad Ac"))][:2]
+    >>> [view.facts(walk)["id"] for walk in view.children(view.find("c c / Ad Ac"))][:2]
     ['c c / Ad Ac Kd', 'c c / Ad Ac Kc']
     """
 

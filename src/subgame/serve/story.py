@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from subgame.tree.public_tree import PublicTree
     from subgame.tree.strategy import Strategy
 
-KEPT = Path(__file__).parent.parent / "data" / "coin-toss.json"
+STORY_FILE = Path(__file__).parent.parent / "data" / "coin-toss.json"
 
 STEPS = ("blueprint", "unsafe", "resolve", "maxmargin", "reach-maxmargin", "optimum")
 
@@ -22,11 +22,11 @@ STEPS = ("blueprint", "unsafe", "resolve", "maxmargin", "reach-maxmargin", "opti
 def story() -> dict[str, object]:
     """What `computed` found, from the file.
 
-    >>> told = story()["steps"]
-    >>> {step["id"]: round(step["best_response"], 3) for step in told}["maxmargin"]
+    >>> steps = story()["steps"]
+    >>> {step["id"]: round(step["best_response"], 3) for step in steps}["maxmargin"]
     0.375
     """
-    result: dict[str, Any] = json.loads(KEPT.read_text(encoding="utf-8"))
+    result: dict[str, Any] = json.loads(STORY_FILE.read_text(encoding="utf-8"))
     return result
 
 
@@ -71,4 +71,4 @@ def _step(name: str, tree: PublicTree, strategy: Strategy) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    KEPT.write_text(json.dumps(computed()), encoding="utf-8")
+    STORY_FILE.write_text(json.dumps(computed()), encoding="utf-8")

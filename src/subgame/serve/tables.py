@@ -138,7 +138,7 @@ class Live:
         with self.lock:
             for step in row["hands"][-1]["reveal"] if row["hands"] else ():
                 step.pop("range", None)  # only that of the last hand is kept
-            row["hands"].append(hand.record() | {"reveal": self.witness.told})
+            row["hands"].append(hand.record() | {"reveal": self.witness.steps})
             row["current"], row["state"], self.asked = [], "over", None
             self.counting = True
             self.tables.store.put("tables", row)

@@ -50,12 +50,12 @@ class Witness(Agent):
     def __init__(self, inner: Agent, start: Reached | None) -> None:
         """`start` is where play begins, if the opponent is asked for all that it may hold."""
         self.inner, self.name, self.start = inner, inner.name, start
-        self.told: list[dict[str, Any]] = []
+        self.steps: list[dict[str, Any]] = []
 
     def begin(self, seat: int, seed: int) -> None:
         super().begin(seat, seed)
         self.inner.begin(seat, seed)
-        self.told, self.recalled, self.reached = [], Recalled(self.name), self.start
+        self.steps, self.recalled, self.reached = [], Recalled(self.name), self.start
         self.asked: dict[str, NDArray[np.float64]] = {}
 
     def observe(self, event: Event) -> None:
@@ -77,7 +77,7 @@ class Witness(Agent):
         }
         if self.asked and self.reached is not None and hasattr(self.reached, "betting"):
             step["range"] = _range(cast("ReachedRanges", self.reached), self.seat, self.asked)
-        self.told.append(step)
+        self.steps.append(step)
         return action
 
     def _ask(self, here: Reached, legal: Sequence[str]) -> None:

@@ -126,7 +126,7 @@ class Node(NamedTuple):
     note: str = ""
 
 
-MOST = 40
+MOST_NODES = 40
 """Nodes that are drawn."""
 STEP, ROW = 150, 20
 
@@ -179,7 +179,7 @@ def _levels(nodes: Sequence[Node]) -> tuple[dict[int, int], list[int], dict[int,
     sizes = [0] * (max(depth.values()) + 2)
     for d in depth.values():
         sizes[d] += 1
-    level = max(d for d in range(len(sizes) - 1) if d == 0 or sum(sizes[: d + 1]) <= MOST)
+    level = max(d for d in range(len(sizes) - 1) if d == 0 or sum(sizes[: d + 1]) <= MOST_NODES)
     shown = [n for n in depth if depth[n] <= level]
     hidden: dict[int, int] = {}
     top = {n: n for n in shown}

@@ -11,7 +11,7 @@ from subgame.errors import SubgameError, printable
 BLUE, RED = "#2563eb", "#dc2626"
 FONT = "font:13px system-ui,sans-serif"
 LINE = "1px solid rgba(128,128,128,.3)"
-LONGEST = 60
+LONGEST_TEXT = 60
 """Letters of the longest text in a cell or a label."""
 
 
@@ -31,7 +31,7 @@ class Code(NamedTuple):
 Value = str | float | None | Shaded | Code
 
 
-def text(words: object, longest: int = LONGEST) -> str:
+def text(words: object, longest: int = LONGEST_TEXT) -> str:
     """A text, escaped, without control characters, and cut where it is too long.
 
     >>> text("a & <b>"), text("x" * 99, 5)

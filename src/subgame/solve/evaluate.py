@@ -184,8 +184,8 @@ def best_response(
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("kuhn"))
-    >>> found = best_response(tree, sg.Strategy.uniform(tree), player=0)
-    >>> found.value, found.strategy["Kpb"]
+    >>> response = best_response(tree, sg.Strategy.uniform(tree), player=0)
+    >>> response.value, response.strategy["Kpb"]
     (0.5, {'p': 0.0, 'b': 1.0})
     """
     from subgame.tree.sequence.tree import sequence_tree

@@ -66,7 +66,7 @@ class Result:
     """"iterations", "seconds", "target", "interrupted", "stalled" (levelled off near the least
     exploitability that the storage can hold) or "optimal" (LP)."""
     certificate: Certificate | None = None
-    """The same equilibrium in exact fractions, if `solve_lp` was asked for one."""
+    """The equilibrium in exact fractions, if `solve_lp` was asked for it."""
 
     def as_dict(self) -> dict[str, Any]:
         """The fields that ``subgame solve --json`` prints."""

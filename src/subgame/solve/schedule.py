@@ -62,7 +62,7 @@ class Schedule:
     alpha: float = INF
     """Positive regrets of iteration t are multiplied by t^alpha / (t^alpha + 1)."""
     beta: float = INF
-    """The same for negative regrets."""
+    """Negative regrets of iteration t are multiplied by t^beta / (t^beta + 1)."""
     gamma: float = 0.0
     """Iteration t has weight t^gamma in the average: 0 uniform, 1 linear, 2 quadratic, inf only the
     last iterate."""
@@ -341,8 +341,8 @@ def CFRBR(responder: int = 1, **options: Option) -> Schedule:
     strategy of that player on this tree.
 
     >>> import subgame as sg
-    >>> found = sg.solve(sg.compile(sg.games.load("kuhn")), CFRBR(responder=1), iterations=500)
-    >>> found.exploitability.per_seat[0] < 0.07  # 1 / 18 in an equilibrium
+    >>> result = sg.solve(sg.compile(sg.games.load("kuhn")), CFRBR(responder=1), iterations=500)
+    >>> result.exploitability.per_seat[0] < 0.07  # 1 / 18 in an equilibrium
     True
     """
     return _make(Schedule("cfr-br", beta=-INF, gamma=1.0, responder=responder), **options)

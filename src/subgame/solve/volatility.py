@@ -32,7 +32,7 @@ class Volatility:
     alpha: float = 1.5
     """The exponent of the discount of positive regrets, where regrets are small."""
     beta: float = -0.1
-    """The same for negative regrets."""
+    """The exponent of the discount of negative regrets."""
     sensitivity: float = 0.5
     largest: float = 2.0
     """The regret that counts as the largest volatility."""

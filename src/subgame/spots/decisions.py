@@ -83,7 +83,7 @@ class Decision:
 
     @property
     def words(self) -> str:
-        """The same in words: ``check, bet 50, call 50 / 3c``."""
+        """The line in words: ``check, bet 50, call 50 / 3c``."""
         return line_text(self.tree.holdem, self.walk)
 
     @cached_property

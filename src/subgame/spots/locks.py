@@ -8,7 +8,7 @@ locked player wins is thus measured within the lock.
     >>> game = sg.holdem.endgame("QsJh2h8d3c", 100, 200, ("AA,65s", "KQ"), "river: 1x / raise none")
     >>> tree = sg.compile(game, merge="boards")
     >>> calls = locked(tree, [Lock.parse("bet 100: KQ = call 100%")])
-    >>> [round(sg.solve(each, iterations=200).value, 1) for each in (tree, calls)]
+    >>> [round(sg.solve(spot, iterations=200).value, 1) for spot in (tree, calls)]
     [40.0, 70.0]
 
 The text of a lock is ``LINE: HANDS = ACTION SHARE, …; HANDS = …``. HANDS is written as a range. In

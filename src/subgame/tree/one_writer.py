@@ -83,7 +83,7 @@ class OnlyWriter:
 
     @classmethod
     def waiting(cls, path: str | Path, tell: Callable[[str], None]) -> OnlyWriter:
-        """The same, but wait for another process to end; `tell` is told for whom."""
+        """The only writer, after any other process has ended; `tell` is told which one writes."""
         while True:
             try:
                 return cls(path)

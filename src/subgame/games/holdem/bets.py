@@ -34,7 +34,7 @@ GROUPS = {"all": STREETS, "postflop": STREETS[1:], **{street: (street,) for stre
 PLAYERS = {"oop": 0, "ip": 1}
 _ONCE = {"cap": "a cap was", "donk": "donk bets were"}
 _LINES = ("add", "remove")
-MOST = 200
+MOST_SIZES = 200
 """Sizes of the longest list, and lines that are added or removed."""
 _TOKEN = re.compile(r"[;:/\n]|[^\s,;:/]+")
 _RAISE = re.compile(r"raise(\d{0,9})")
@@ -163,8 +163,8 @@ class Parser:
                 numeric = NUMBER.fullmatch(token[0].rstrip("xr%"))
                 why = str(error).partition(": ")[2].rstrip(".") if numeric else ""
                 self._fail(token, why or f"a size is {FORMS}")
-            if len(sizes) == MOST:
-                self._fail(token, f"a list has at most {MOST} sizes")
+            if len(sizes) == MOST_SIZES:
+                self._fail(token, f"a list has at most {MOST_SIZES} sizes")
             if size in sizes:
                 self._fail(token, "this size was already given")
             sizes.append(size)
@@ -185,8 +185,8 @@ class Parser:
             bad = next((t for t in rest if t[0] != "/" and moves(t[0]) is None), head)
             actions = "f, c and r with a total, as in c r50 c / r120"
             self._fail(bad, f"a line must follow '{head[0]}', of the actions {actions}")
-        if len(self.lines[head[0]]) == MOST:
-            self._fail(head, f"at most {MOST} lines can be added, and as many removed")
+        if len(self.lines[head[0]]) == MOST_SIZES:
+            self._fail(head, f"at most {MOST_SIZES} lines can be added, and as many removed")
         self.lines[head[0]].append(text)
 
     def _option(self, clause: list[Token]) -> None:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
 
-MOST = 4
+MOST_FOLDED = 4
 """Folded players that can be given."""
 CLOSED = 3
 """Folded players for whom F is a formula."""

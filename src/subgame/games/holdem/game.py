@@ -24,7 +24,7 @@ from subgame.errors import FieldError, SubgameError
 from subgame.frozen import Frozen
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.holdem.bets import BetSizes
-from subgame.games.holdem.bunching import MOST, Bunching
+from subgame.games.holdem.bunching import MOST_FOLDED, Bunching
 from subgame.games.holdem.cards import DECK, Deck
 from subgame.games.holdem.evaluate import rank_cards
 from subgame.games.holdem.isomorphism import card_permutations, hand_permutations
@@ -110,8 +110,8 @@ class Holdem(Frozen, Game):
         if not self.folded:
             return
         wrong, whole = "", BOARD_CARDS[self.rules.last_street]
-        if len(self.folded) > MOST:
-            wrong = f"At most {MOST} folded ranges can be given, not {len(self.folded)}."
+        if len(self.folded) > MOST_FOLDED:
+            wrong = f"At most {MOST_FOLDED} folded ranges can be given, not {len(self.folded)}."
         elif not self.board:
             wrong = "Folded ranges need a board: a flop, a turn or a river."
         elif any(held.deck != self.deck or not held.combos for held in self.folded):

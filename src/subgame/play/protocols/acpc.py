@@ -12,8 +12,8 @@ opponent's cards only at a showdown.
 
     >>> import subgame as sg
     >>> game = sg.games.load("hunl")
-    >>> found = MatchState.parse("MATCHSTATE:1:30:r300c/:|KhKs/2c8d3h", game)
-    >>> found.seat, found.hand, str(found.betting), found.text()
+    >>> state = MatchState.parse("MATCHSTATE:1:30:r300c/:|KhKs/2c8d3h", game)
+    >>> state.seat, state.hand, str(state.betting), state.text()
     (1, 30, 'r300c/', 'MATCHSTATE:1:30:r300c/:|KhKs/2c8d3h')
 """
 

@@ -105,7 +105,7 @@ class Client:
 
     @property
     def _in_hand(self) -> bool:
-        return bool(self.follower.told) and not self.follower.betting.is_over
+        return bool(self.follower.moves) and not self.follower.betting.is_over
 
     def _gone(self, host: str, port: int, more: str = "") -> SubgameError:
         done = f"The {len(self.played.won):,} hands before it count."

@@ -30,7 +30,7 @@ class Follower:
     def __init__(self, agent: Agent, game: Holdem, seed: int = 0) -> None:
         self.agent, self.game, self.seed = agent, game, seed
         self.key: tuple[int, int, Sequence[int]] | None = None
-        self.told: list[tuple[int, str]] = []
+        self.moves: list[tuple[int, str]] = []
         self.betting = game.start()
         self.board: tuple[int, ...] = ()
         self.decided: str | None = None
@@ -46,12 +46,12 @@ class Follower:
     ) -> None:
         """Tell the agent in `seat` what has happened in the hand of this number so far."""
         moves = public_moves(self.game, board, betting)
-        if (number, seat, hand) != self.key or moves[: len(self.told)] != self.told:
-            self.key, self.told, self.decided = (number, seat, hand), [], None
+        if (number, seat, hand) != self.key or moves[: len(self.moves)] != self.moves:
+            self.key, self.moves, self.decided = (number, seat, hand), [], None
             self.betting, self.board = self.game.start(), ()
             self.decisions = 1
             self._ask(self.agent.begin, seat, mixed_seed(self.seed, number, 1 + seat))
-        for player, action in moves[len(self.told) :]:
+        for player, action in moves[len(self.moves) :]:
             if player == seat:
                 self.act()
             self._ask(self.agent.observe, Event(player, action))
@@ -61,7 +61,7 @@ class Follower:
             else:
                 self.board = (*self.board, *self.game.deck.parse(action))
             self.decided = None
-        self.told = moves
+        self.moves = moves
 
     def act(self) -> str:
         """The agent's action where play is; asked again, the same."""

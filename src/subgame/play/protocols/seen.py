@@ -15,7 +15,7 @@ from typing import Any
 from subgame.errors import SubgameError, brief
 from subgame.games.holdem.cards import DECK
 
-MOST = 2000
+MOST_HANDS = 2000
 """Hands of one file."""
 _DEAL = re.compile(r"d dh p(\d+) (\S+)")
 _BOARD = re.compile(r"d db (\S+)")
@@ -83,8 +83,8 @@ def read_seen(text: str) -> list[SeenHand]:
     hands = [table] if "actions" in table else [v for v in table.values() if isinstance(v, dict)]
     if not hands:
         raise SubgameError("The PHH has no hands.")
-    if len(hands) > MOST:
-        raise SubgameError(f"The PHH has {len(hands):,} hands; {MOST:,} are read at a time.")
+    if len(hands) > MOST_HANDS:
+        raise SubgameError(f"The PHH has {len(hands):,} hands; {MOST_HANDS:,} are read at a time.")
     return [_hand(hand, number) for number, hand in enumerate(hands, 1)]
 
 

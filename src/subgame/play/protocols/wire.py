@@ -11,7 +11,7 @@ from subgame.errors import SubgameError
 
 END = "#END"
 """A comment of our own with which our dealer says that the match is over."""
-LONGEST = 4096
+LONGEST_LINE = 4096
 """Bytes of the longest line; a longer one is thrown away as a whole."""
 
 
@@ -55,7 +55,7 @@ class Wire:
                 if line.rstrip(b"\r") == END.encode():
                     return END
                 continue
-            if len(self._read) > LONGEST:
+            if len(self._read) > LONGEST_LINE:
                 start, self._read = self._read[:80], b""
                 if not self._throwing:
                     self._throwing = True

@@ -67,7 +67,7 @@ class KnowledgeSubgame(SequenceSubgame):
         embed(sigma, np.where(below, self.places[p], -1), into)
 
     def under(self, trunk: Trunk) -> KnowledgeSubgame:
-        """The same with what the blueprint plays outside I^k folded into the payoffs."""
+        """This subgame with what the blueprint plays outside I^k folded into the payoffs."""
         p, slots = self.player, len(self.sequence[self.player])
         if self.free == slots:
             return self

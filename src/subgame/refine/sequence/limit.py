@@ -53,7 +53,7 @@ class DepthLimited(SequenceTree):
         return max(float(values.error.max(initial=0.0)) for values in self.values)
 
     def grown(self, continuations: Continuations) -> DepthLimited:
-        """The same limit with other continuations."""
+        """This limit with other continuations."""
         subgames = [leaf.subgame for leaf in self.leaves]
         limit = replace(self.limit, at=subgames, continuations=continuations)
         return limited_tree(self.whole, limit)

@@ -69,8 +69,8 @@ def cfr_d(
 
     >>> import subgame as sg
     >>> game = sg.games.load("leduc-ranks")
-    >>> found = cfr_d(game, at="after round 1", iterations=3, subgame_iterations=5)
-    >>> len(found.values)  # ways of betting in round 1 without a fold
+    >>> compact = cfr_d(game, at="after round 1", iterations=3, subgame_iterations=5)
+    >>> len(compact.values)  # ways of betting in round 1 without a fold
     5
     """
     check_count("iterations", iterations)

@@ -42,8 +42,8 @@ def translate(
 
     >>> import subgame as sg
     >>> small, large = (sg.compile(sg.games.load("no-limit-kuhn", bets=b)) for b in ("fcpa", "all"))
-    >>> found = translate(large, sg.solve(small, iterations=1000).strategy)
-    >>> round(sg.exploitability(large, found).mean, 3)
+    >>> translated = translate(large, sg.solve(small, iterations=1000).strategy)
+    >>> round(sg.exploitability(large, translated).mean, 3)
     0.075
     """
     chosen = mapping(how)

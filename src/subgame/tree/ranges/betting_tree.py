@@ -30,9 +30,9 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 LANES = 16
 T = TypeVar("T")
-MOST = 30_000
+MOST_STATES = 30_000
 """Different betting states that a tree may have."""
-LONGEST = 2_000
+MOST_ACTIONS = 2_000
 """Actions that the betting of a hand may have."""
 SMALLER = "Narrower ranges, fewer bet sizes or a cap on raises make it smaller."
 COUNTED = 12_000
@@ -222,10 +222,10 @@ def check_size(
                 allowed.refuse(what, need, known=False, hint=SMALLER)
                 if progress is not None:
                     progress(0)
-            if states > MOST or depth > LONGEST:
-                most = f"{MOST:,} different betting states"
-                if depth > LONGEST:
-                    most = f"{LONGEST:,} actions in a row"
+            if states > MOST_STATES or depth > MOST_ACTIONS:
+                most = f"{MOST_STATES:,} different betting states"
+                if depth > MOST_ACTIONS:
+                    most = f"{MOST_ACTIONS:,} actions in a row"
                 raise MemoryLimitError(
                     f"{game}: the betting has more than {most}, and solving it needs at least "
                     f"{human_bytes(need)}. {SMALLER}"

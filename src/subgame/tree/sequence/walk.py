@@ -75,7 +75,7 @@ class _Walk:
         # Lists, payoffs and answers of the last histories, which are not yet in the arrays.
         self.last: list[int] = []
         self.won: list[float] = []
-        self.told: tuple[list[Any], list[Any]] = [], []
+        self.answers: tuple[list[Any], list[Any]] = [], []
         self.node_index: dict[tuple[int, str | None], int] = {}
         self.node_parent: list[int] = []
         self.public_of: list[str] = []
@@ -87,7 +87,7 @@ class _Walk:
         reader, stop, keys_of, asks = self.reader, self.stop, self.lists.keys, self.asks
         become = reader.become if stop is None else None
         public_of, fixed, spell = reader.public_of, reader.fixed, reader.spell
-        last, paid, (answers, answers_second) = self.last, self.won, self.told
+        last, paid, (answers, answers_second) = self.last, self.won, self.answers
         known: dict[int, dict[Any, int]] = {0: {}, 1: {}, CHANCE: {}}
         stack: list[tuple[Any, list[Any], int, int]] = []
         keys: list[Any]
@@ -125,7 +125,7 @@ class _Walk:
                     key = tuple(moves)
                     if player not in fixed:
                         alone = player == CHANCE or spell is not None
-                        key = (visited if alone else self.told[player][-1], *key)
+                        key = (visited if alone else self.answers[player][-1], *key)
                     try:
                         number = known[player].get(key, 0)
                     except TypeError:  # what cannot be hashed is not a name
@@ -174,7 +174,7 @@ class _Walk:
             (self.chosen, self.last),
             (self.paid, self.won),
         ]
-        for answers, index, known in zip(self.told, self.numbers, self.known, strict=True):
+        for answers, index, known in zip(self.answers, self.numbers, self.known, strict=True):
             before = len(index)
             answers[:] = map(index.setdefault, answers, count(len(known) + 1))
             new = islice(reversed(index), len(index) - before)
@@ -258,7 +258,7 @@ class _Walk:
             if len(set(names)) != len(names):
                 raise self.fail(f"two chance outcomes at history {self.name()} have the same name.")
         else:
-            name = self.told[player][-1] if self.told[player] else ""
+            name = self.answers[player][-1] if self.answers[player] else ""
             if bad:
                 raise self.fail(
                     f"the action {bad[0]!r} at infoset '{name}' of player {player} (history "
