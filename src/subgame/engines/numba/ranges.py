@@ -10,13 +10,19 @@ from numpy.typing import NDArray
 
 from subgame.engines.base import EngineBase
 from subgame.engines.contract import Both, Floats, Loop, Mode, Numbers, Pair, Regrets, Response
-from subgame.engines.numba.aligned import zeros
-from subgame.engines.numba.int16 import Int16Numbers
 from subgame.engines.numba.native import Kernel, Packed
-from subgame.engines.numba.range_forms import (
+from subgame.engines.numba.range_scratch import (
+    NOBODY,
     OPPOSING,
+    OWN,
+    THEIRS,
     UNCHECKED,
+    Int16Numbers,
+    Precision,
+    Rows,
+    Scratch,
     Stored,
+    Workers,
     iterations_form,
     match_form,
     none_like,
@@ -24,15 +30,7 @@ from subgame.engines.numba.range_forms import (
     reach_form,
     readable,
     sweep_form,
-)
-from subgame.engines.numba.range_scratch import (
-    NOBODY,
-    OWN,
-    THEIRS,
-    Precision,
-    Rows,
-    Scratch,
-    Workers,
+    zeros,
 )
 from subgame.engines.rounding import RESOLUTION, dithered
 from subgame.errors import SubgameError, did_you_mean
