@@ -21,7 +21,7 @@ from subgame.games import load
 from subgame.games.base import Game
 from subgame.play.agent import Agent
 from subgame.play.hunl.agent import HoldemAgent
-from subgame.play.hunl.plans import BOTH
+from subgame.play.hunl.early import BOTH
 from subgame.play.lbr import SETTINGS, LocalBestResponse
 from subgame.play.log import match_log
 from subgame.play.match import Hand

@@ -28,7 +28,7 @@ from subgame.games.holdem.game import Holdem
 from subgame.play.agent import Agent, Always, Event, Uniform, policy_of
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.hunl.agent import HoldemAgent
-from subgame.play.hunl.plans import BOTH, FLOP
+from subgame.play.hunl.early import BOTH, FLOP
 from subgame.play.hunl.preflop_values import PreflopValues
 from subgame.play.protocols.remote import started
 from subgame.play.searching import LimitedAgent, NestedAgent, SearchAgent
