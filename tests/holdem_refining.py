@@ -6,7 +6,8 @@ from functools import cache
 
 import subgame as sg
 from subgame.games.holdem.cards import Deck
-from subgame.refine.gadgets import Gadget, GadgetInputs, technique
+from subgame.refine.gadgets import Gadget, technique
+from subgame.refine.learners import GadgetInputs
 from subgame.refine.sequence.subgames import SequenceSubgame, sequence_subgames
 from subgame.refine.subgame import Trunk
 from subgame.refine.verbs.refine import Part

@@ -16,7 +16,7 @@ from subgame.games.base import Game, State
 from subgame.papers.no_limit_leduc_sizes import against_size
 from subgame.refine.answers import Answer
 from subgame.refine.behind import Solved, Technique, solve_gadget
-from subgame.refine.gadgets import GadgetInputs
+from subgame.refine.learners import GadgetInputs
 from subgame.refine.sequence.completion import best_completion
 from subgame.refine.sequence.nested import Widened
 from subgame.refine.verbs.nest import Nested, nest

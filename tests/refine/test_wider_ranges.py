@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 import subgame as sg
 from helpers import tree_of
-from subgame.refine.gadgets import Adaptive, Combined, GadgetInputs
-from subgame.refine.learners import doubt
+from subgame.refine.gadgets import Adaptive, Combined
+from subgame.refine.learners import GadgetInputs, doubt
 from subgame.refine.subgame import Trunk
 from subgame.refine.verbs.refine import Part, Refinement
 

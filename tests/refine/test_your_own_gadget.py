@@ -12,8 +12,7 @@ import pytest
 
 import subgame as sg
 from subgame.games.holdem.cards import Deck
-from subgame.refine.gadgets import GadgetInputs
-from subgame.refine.learners import Choice
+from subgame.refine.learners import Choice, GadgetInputs
 from subgame.refine.verbs.refine import Refinement
 
 

@@ -37,7 +37,7 @@ from subgame.games.holdem.spot_form import SpotForm
 from subgame.games.holdem.spots import SAVED
 from subgame.show.html import Value, beside, block, table
 from subgame.solve.evaluate import Exploitability
-from subgame.solve.options import SolveOptions
+from subgame.solve.limits import SolveOptions
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import solve
 from subgame.spots.browse import Explorer, calm_tree, merging

@@ -7,7 +7,7 @@ import numpy as np
 from subgame.engines.arrays import Array, Floats, as_numpy
 from subgame.engines.contract import RangeEngine
 from subgame.refine.gadgets import Gadget
-from subgame.refine.payoffs import carried_gift, reliable
+from subgame.refine.subgame import carried_gift, reliable
 from subgame.tree.ranges.betting_tree import Street
 from subgame.tree.ranges.tree import RangeTree
 

@@ -22,10 +22,10 @@ from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.isomorphism import hand_permutations
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Betting
-from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.payoffs import received_gift
+from subgame.refine.gadgets import Gadget
+from subgame.refine.learners import GadgetInputs
 from subgame.refine.ranges.gifts import carried_gifts
-from subgame.refine.subgame import Subgame, Trunk
+from subgame.refine.subgame import Subgame, Trunk, received_gift
 from subgame.tree.public_tree import both
 from subgame.tree.ranges.betting_tree import decisions
 from subgame.tree.ranges.merging import places

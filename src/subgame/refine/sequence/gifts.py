@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from subgame.engines.arrays import Floats, as_numpy
 from subgame.games.base import TERMINAL
 from subgame.refine.gadgets import Gadget
-from subgame.refine.payoffs import carried_gift, received_gift
-from subgame.refine.subgame import Trunk
+from subgame.refine.subgame import Trunk, carried_gift, received_gift
 from subgame.solve.evaluate import counterfactual_reach
 from subgame.tree.sequence.tree import SequenceTree, Treeplex, sequence_tree
 

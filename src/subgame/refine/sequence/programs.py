@@ -18,9 +18,9 @@ import numpy as np
 from subgame.engines.arrays import Floats
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
-from subgame.refine.gadgets import GadgetInputs
-from subgame.refine.payoffs import left
+from subgame.refine.learners import GadgetInputs
 from subgame.refine.sequence.subgames import SequenceSubgame
+from subgame.refine.subgame import left
 from subgame.solve.program import constraints, maximin
 
 

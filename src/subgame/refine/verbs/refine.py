@@ -17,13 +17,12 @@ from subgame.refine.accept import Acceptance
 from subgame.refine.behind import RefineOptions, Solving, Technique, solve_gadget
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
-from subgame.refine.payoffs import left
 from subgame.refine.report import COLUMNS, compared
-from subgame.refine.subgame import At, Subgame, Trunk, Vector, combine, vector
+from subgame.refine.subgame import At, Subgame, Trunk, Vector, combine, left, vector
 from subgame.refine.verbs.cut import subgames_of
 from subgame.show.html import data_frame
 from subgame.solve.evaluate import Exploitability, expected_value, exploitability
-from subgame.solve.options import check_options, made_of, with_options
+from subgame.solve.limits import check_options, made_of, with_options
 from subgame.tree.public_tree import PublicTree, both
 from subgame.tree.strategy import Strategy
 
