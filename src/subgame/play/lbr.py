@@ -33,7 +33,7 @@ from subgame.games.actions import kind_of
 from subgame.games.base import Game
 from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.cards import Deck
-from subgame.games.holdem.equity import equities
+from subgame.games.holdem.evaluate import equities
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.sizes import STREETS

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 
-from subgame.games.holdem.cards import DECK, RANKS, Deck
-from subgame.games.holdem.ranking import RANKINGS
+from subgame.games.holdem.cards import DECK, RANKINGS, RANKS, Deck
 
 MADE = (
     "straight flush",

@@ -25,9 +25,8 @@ from subgame.refine.learners import GadgetInputs
 from subgame.refine.sequence.gifts import gifts_of
 from subgame.refine.subgame import At, GadgetGame, Subgame, Trunk, cut_already
 from subgame.tree.public_tree import Numbers, PublicTree, both, places
-from subgame.tree.sequence.forest import depths
+from subgame.tree.sequence.arrange import depths, knowledge
 from subgame.tree.sequence.form import Form, FormPlayer, assemble, form_of
-from subgame.tree.sequence.public_states import knowledge
 from subgame.tree.sequence.tree import Entries, Index, SequenceTree, Treeplex, sequence_tree
 from subgame.tree.sequence.walk import Histories, Top, walk
 from subgame.tree.strategy import Strategy
