@@ -14,8 +14,18 @@ from typing import TYPE_CHECKING, Self
 import typer
 
 from subgame.cli.arguments import GameArgument, MemoryOption, grouped, opt
-from subgame.cli.checks import check_least, check_player, check_readable, check_saved
-from subgame.cli.common import SAVED, emit, finish, load_game, save_files, stdout
+from subgame.cli.common import (
+    SAVED,
+    check_least,
+    check_player,
+    check_readable,
+    check_saved,
+    emit,
+    finish,
+    load_game,
+    save_files,
+    stdout,
+)
 from subgame.cli.limit_view import Found, show
 from subgame.cli.line import Line
 from subgame.cli.options import Given, Output, PlayerOption, Stop, check_exact

@@ -14,8 +14,7 @@ from subgame.cli.arguments import (
     grouped,
     option,
 )
-from subgame.cli.checks import check_device, check_least
-from subgame.cli.common import check_form, emit, iterations_text, stdout
+from subgame.cli.common import check_device, check_form, check_least, emit, iterations_text, stdout
 from subgame.cli.progress import Meter, range_memory
 from subgame.errors import SubgameError, human_bytes
 

@@ -12,13 +12,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from subgame.cli.arguments import GAME_HELP, SecondsOption, completing, game_argument, grouped, opt
-from subgame.cli.checks import check_player
-from subgame.cli.common import SAVED, check_spot, emit, finish, load_game, save_files, stdout
+from subgame.cli.common import (
+    SAVED,
+    check_player,
+    check_spot,
+    emit,
+    finish,
+    load_game,
+    save_files,
+    stdout,
+)
 from subgame.cli.line import Line
-from subgame.cli.options import Given, PlayerOption, Plotted, ThreadedPlace, check_exact
+from subgame.cli.options import (
+    Given,
+    PlayerOption,
+    Plotted,
+    ThreadedPlace,
+    check_exact,
+    read_strategy,
+)
 from subgame.cli.progress import Meter, check_range_schedule, range_memory, warm_up, warm_up_gadget
 from subgame.cli.refine_view import not_saved, show
-from subgame.cli.strategies import read_strategy
 from subgame.errors import SubgameError
 from subgame.refine.gadgets import TECHNIQUES, Gadget, technique
 from subgame.solve.schedule import NAMED, parse

@@ -86,7 +86,7 @@ class Reporting:
 
     def check(self) -> None:
         """Refuse files that cannot be written."""
-        from subgame.cli.checks import check_apart, check_device, check_least, check_writable
+        from subgame.cli.common import check_apart, check_device, check_least, check_writable
 
         for path in self.out or []:
             check_writable("--out", path)

@@ -19,11 +19,20 @@ from typing import TYPE_CHECKING, Any, cast
 
 from subgame.errors import SubgameError
 from subgame.play.agent import Agent, Event, Watcher
-from subgame.serve.grades import grades, past, result
-from subgame.serve.grading import Background, graded_or_why
-from subgame.serve.opponents import ITERATIONS, SEARCHING, SPOT, THINKS, fitting, searching, title
+from subgame.serve.grades import Background, graded_or_why, grades, past, result
 from subgame.serve.store import Row, Store
-from subgame.serve.table_views import chips_and_cards, line_of_play, named_actions
+from subgame.serve.table_views import (
+    ITERATIONS,
+    SEARCHING,
+    SPOT,
+    THINKS,
+    chips_and_cards,
+    fitting,
+    line_of_play,
+    named_actions,
+    searching,
+    title,
+)
 from subgame.serve.witness import Witness
 
 if TYPE_CHECKING:
