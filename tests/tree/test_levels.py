@@ -20,7 +20,7 @@ from subgame.games.liars_dice_arrays import LiarsDiceArrays
 from subgame.games.rhode_island import strength
 from subgame.solve.evaluate import expected_value
 from subgame.tree.sequence.form import assemble, form_of
-from subgame.tree.sequence.size import estimated
+from subgame.tree.sequence.spot_checks import estimated
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 from subgame.tree.sequence.walk import Histories, walk
 

@@ -94,7 +94,7 @@ class Found:
     ) -> Found:
         """Join the strategies of both players and evaluate them."""
         import subgame as sg
-        from subgame.refine.sequence.completion import best_completion
+        from subgame.refine.sequence.programs import best_completion
 
         tree, probs = limit.tree, list(limit.blueprint.probs)
         for p, side in zip(limit.players, solved, strict=True):

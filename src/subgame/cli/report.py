@@ -235,7 +235,7 @@ def _game(spot: Spot, flop: str) -> Holdem:
 
 
 def _write(rows: Table, mean: dict[str, Any], how: Reporting, title: str, said: str) -> None:
-    from subgame.spots.pages import save_page
+    from subgame.spots.report import save_page
 
     def save(path: Path) -> None:
         if path.suffix == ".html":

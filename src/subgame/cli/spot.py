@@ -106,7 +106,7 @@ class Spot:
     def game(self, file: Path | None) -> Holdem:
         """The spot that the options or a file describe."""
         from subgame.games.holdem import libratus
-        from subgame.games.holdem.spot_form import SpotForm
+        from subgame.games.holdem.spots import SpotForm
 
         if file is not None:
             return libratus.read(file, self._sizes())

@@ -48,10 +48,9 @@ from subgame.papers.report import Found, Progress, Record, device, mbb, panel, r
 from subgame.refine.behind import GadgetRun
 from subgame.refine.gadgets import Gadget, Maxmargin, Resolve
 from subgame.refine.learners import GadgetInputs
-from subgame.refine.ranges.gifts import rows
-from subgame.refine.ranges.layout import flat, transfer
 from subgame.refine.ranges.limit import RangeLimit
 from subgame.refine.ranges.play import BeforeCards
+from subgame.refine.ranges.subgames import flat, rows, transfer
 from subgame.refine.subgame import reliable
 from subgame.refine.verbs.depth import depth_limited, self_generated
 from subgame.refine.verbs.translate import translate

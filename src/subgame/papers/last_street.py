@@ -32,7 +32,7 @@ from subgame.refine.accept import SHARES, lost
 from subgame.refine.behind import solve_behind
 from subgame.refine.gadgets import Gadget
 from subgame.refine.learners import GadgetInputs
-from subgame.refine.ranges.gifts import carried_gifts, entered_gifts
+from subgame.refine.ranges.subgames import carried_gifts, entered_gifts
 from subgame.refine.subgame import received_gift, reliable
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import Schedule, parse

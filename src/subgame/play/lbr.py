@@ -40,7 +40,7 @@ from subgame.games.holdem.sizes import STREETS
 from subgame.play.agent import Agent, Event, Mixed, Policy, policy_of
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Reached
-from subgame.refine.verbs.start import start_of
+from subgame.refine.verbs.cut import start_of
 
 Floats = NDArray[np.float64]
 MANY = " ".join(f"{0.05 * 1.15**k:.3g}x" for k in range(55))

@@ -33,7 +33,7 @@ from subgame.play.hunl.preflop_values import PreflopValues
 from subgame.play.protocols.remote import started
 from subgame.play.searching import LimitedAgent, NestedAgent, SearchAgent
 from subgame.play.strategies import BettingGame, StrategyAgent, Translated
-from subgame.refine.verbs.start import every_decision, start_of
+from subgame.refine.verbs.cut import every_decision, start_of
 from subgame.solve.evaluate import best_response_strategy
 from subgame.solve.solver import solve
 from subgame.tree.compile import compile

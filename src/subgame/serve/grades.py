@@ -172,9 +172,20 @@ def result(row: Row, game: Game) -> dict[str, object]:
     }
 
 
+def moves_of(hand: Row) -> list[Move]:
+    """The moves of a hand that is over."""
+    return [(int(player), str(action)) for player, action in hand["moves"]]
+
+
+def own_seat(hand: Row) -> int:
+    """The seat in which the person played a hand."""
+    seat: int = hand["seats"].index(0)
+    return seat
+
+
 def past(hand: Row) -> dict[str, object]:
     """A hand that is over as the list of hands shows it."""
-    seat, rows = hand["seats"].index(0), hand.get("grades", [])
+    seat, rows = own_seat(hand), hand.get("grades", [])
     known = [row["lost"] for row in rows if row["lost"] is not None]
     return {
         "number": hand["hand"] + 1,

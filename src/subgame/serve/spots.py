@@ -103,7 +103,7 @@ class Spot(Model):
     def game(self) -> Holdem:
         """The game; raises a `FieldError` with everything that is wrong."""
         from subgame.games.holdem.cards import deck_named
-        from subgame.games.holdem.spot_form import SpotForm
+        from subgame.games.holdem.spots import SpotForm
 
         wrong = self._sizes()
         form = SpotForm(

@@ -33,8 +33,7 @@ from subgame.errors import DAMAGED, SubgameError, brief, unreadable
 from subgame.games.holdem.cards import DECK, Deck
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.sizes import number
-from subgame.games.holdem.spot_form import SpotForm
-from subgame.games.holdem.spots import SAVED
+from subgame.games.holdem.spots import SAVED, SpotForm
 from subgame.show.html import Value, beside, block, table
 from subgame.solve.evaluate import Exploitability
 from subgame.solve.limits import SolveOptions
