@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from subgame.engines.contract import Floats, Numbers, Regrets
+from subgame.engines.contract import Floats, Regrets
+from subgame.engines.contract import Numbers as Stored
 from subgame.engines.numba.native import Argument, Blank, Call, Kernel, Packed, address
 from subgame.engines.rounding import LEAST, TOP
 from subgame.tree.public_tree import Reals
@@ -84,6 +85,7 @@ class Int16Numbers:
 
 
 Ints = NDArray[np.int64]
+Numbers = Reals
 Precision = type[np.float32] | type[np.float64]
 NOBODY, THEIRS, BOTH, OWN = 0, 1, 2, 3
 """Whose averages a sweep updates. It computes the opponent's reach anyway, which is what the next
@@ -285,12 +287,12 @@ NOTHING: Floats = np.zeros(0)
 UNCHECKED = Packed(((NOTHING, NOTHING), NOTHING))
 INTEGER, RATES = Blank(""), Blank("d2")
 CHECK = Blank(UNCHECKED.kind, len(UNCHECKED.slots))
-Stored = tuple[bool, bool, bool]
+Kinds = tuple[bool, bool, bool]
 """How a player's numbers are stored: in 16 bits, with an average, with a prediction."""
 
 
 @lru_cache
-def player_form(stored: Stored) -> tuple[Blank | Packed, ...]:
+def player_form(stored: Kinds) -> tuple[Blank | Packed, ...]:
     """`range_tiles.PlayerNumbers` with a blank for each array that there is."""
     short, *there = stored
     none = Packed(Int16Numbers(1).ints if short else NONE)
@@ -303,7 +305,7 @@ def player_form(stored: Stored) -> tuple[Blank | Packed, ...]:
     )
 
 
-def numbers_of(regrets: Regrets) -> tuple[Stored, tuple[Numbers, ...]]:
+def numbers_of(regrets: Regrets) -> tuple[Kinds, tuple[Stored, ...]]:
     """How a player's numbers are stored, and what takes the place of the blanks."""
     regret, average, instant = regrets
     a, b = average is not None, instant is not None
@@ -317,29 +319,29 @@ def numbers_of(regrets: Regrets) -> tuple[Stored, tuple[Numbers, ...]]:
 
 
 @lru_cache
-def iterations_form(players: tuple[Stored, ...]) -> Form:
+def iterations_form(players: tuple[Kinds, ...]) -> Form:
     return Form(tuple(map(player_form, players)), RATES, (INTEGER, CHECK))
 
 
 @lru_cache
-def sweep_form(one: Stored, two: Stored) -> Form:
+def sweep_form(one: Kinds, two: Kinds) -> Form:
     return Form(3 * (INTEGER,), (player_form(one), player_form(two)), RATES)
 
 
 @lru_cache
-def match_form(form: Stored) -> Form:
+def match_form(form: Kinds) -> Form:
     return Form(INTEGER, player_form(form), RATES, Blank("f1"))
 
 
 @lru_cache
-def reach_form(form: Stored) -> Form:
+def reach_form(form: Kinds) -> Form:
     return Form(3 * (INTEGER,), player_form(form), RATES, Blank("d3"))
 
 
 OPPOSING = Form(2 * (INTEGER,), Blank("d3"), Blank("d3"), 3 * (Blank("d2"),))
 
 
-def readable(numbers: Numbers) -> Numbers:
+def readable(numbers: Stored) -> Stored:
     """Numbers in a type that kernels read; for arrays that cannot be written they have no code."""
     if isinstance(numbers, Int16Numbers):
         return numbers
@@ -348,6 +350,6 @@ def readable(numbers: Numbers) -> Numbers:
     return np.require(numbers, np.float32, ["C", "A", "W"])
 
 
-def none_like(numbers: Numbers) -> Numbers:
+def none_like(numbers: Stored) -> Stored:
     """A placeholder for missing numbers, of the type of `numbers`: kernels are compiled by type."""
     return Int16Numbers(1) if isinstance(numbers, Int16Numbers) else NONE

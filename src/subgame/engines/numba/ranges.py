@@ -18,10 +18,10 @@ from subgame.engines.numba.range_scratch import (
     THEIRS,
     UNCHECKED,
     Int16Numbers,
+    Kinds,
     Precision,
     Rows,
     Scratch,
-    Stored,
     Workers,
     iterations_form,
     match_form,
@@ -248,7 +248,7 @@ class NumbaRangeEngine(EngineBase):
                 self._together(pair, rates[[t, t]], responder)
             return
         (one, mine), (two, theirs) = numbers_of(pair[0]), numbers_of(pair[1])
-        forms: tuple[Stored, ...] = (one, two)
+        forms: tuple[Kinds, ...] = (one, two)
         arrays, checked = (*mine, *theirs), UNCHECKED
         if check is not None:  # two more players, who play the averages
             three, four = (numbers_of(Regrets(regrets.average, None, None)) for regrets in pair)
