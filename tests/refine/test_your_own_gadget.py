@@ -13,7 +13,7 @@ import pytest
 import subgame as sg
 from subgame.games.holdem.cards import Deck
 from subgame.refine.learners import Choice, GadgetInputs
-from subgame.refine.verbs.refine import Refinement
+from subgame.refine.report import Refinement
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,8 @@ from subgame.refine.gadgets import TECHNIQUES, Gadget, technique
 from subgame.solve.schedule import NAMED, parse
 
 if TYPE_CHECKING:
+    from subgame.refine.report import Refinement
     from subgame.refine.subgame import Subgame
-    from subgame.refine.verbs.refine import Refinement
     from subgame.tree.public_tree import PublicTree
     from subgame.tree.strategy import Strategy
 

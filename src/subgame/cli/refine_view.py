@@ -27,10 +27,9 @@ from subgame.cli.console import (
 )
 from subgame.cli.line import PLACE, Line
 from subgame.errors import SubgameError
-from subgame.refine.report import kept_text
 
 if TYPE_CHECKING:
-    from subgame.refine.verbs.refine import Part, Refinement
+    from subgame.refine.report import Part, Refinement
     from subgame.solve.evaluate import Exploitability
     from subgame.tree.strategy import Strategy
 
@@ -311,8 +310,7 @@ def _lead_on(
 ) -> None:
     first = founds[0]
     for result in founds:
-        kept_in = kept_text(result)
-        if kept_in:
+        if kept_in := result.kept_text:
             named = f"{result.technique.name}: " if len(founds) > 1 else ""
             console.print(Text(f"  {named}{kept_in}", "yellow"))
     if len(founds) > 1:
