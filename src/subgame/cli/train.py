@@ -30,16 +30,15 @@ from subgame.cli.common import (
     stdout,
 )
 from subgame.cli.console import next_steps, table
-from subgame.cli.limit import LEAST_ROLLOUTS, Limit, Where
+from subgame.cli.limit import LEAST_ROLLOUTS
 from subgame.cli.line import Line
-from subgame.cli.options import Given
+from subgame.cli.options import Given, Limit, Where
 from subgame.cli.progress import Meter, compiled, warm_up
 from subgame.errors import SubgameError, did_you_mean
 from subgame.solve.limits import check_seed
 
 if TYPE_CHECKING:
     from subgame.blueprints.stored import StoredBlueprint
-    from subgame.cli.progress import Meter
     from subgame.games.holdem.game import Holdem
     from subgame.play.hunl.flop_network import FlopNetwork
     from subgame.refine.networks import Training
