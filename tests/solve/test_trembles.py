@@ -191,9 +191,6 @@ def test_trembles_save_what_play_loses_after_a_mistake() -> None:
             row["line"]: row["loss_percent"]
             for row in off_path(solved(schedule, count=1000).explorer)
         }
-            row["line"]: row["loss_percent"]
-            for row in off_path(solved(schedule, count=1000).explorer)
-        }
         for schedule in ("hs-dcfr", "hs-dcfr(tremble=0.001)")
     )
     lost, saved = (sum(rows.get(line, 0.0) for line in lines) for rows in (before, after))
