@@ -31,8 +31,8 @@ from subgame.papers.report import commit, machine
 from subgame.play.agent import Event
 from subgame.play.hunl import rollouts
 from subgame.play.hunl.agent import HoldemAgent
+from subgame.play.hunl.early import FLOP
 from subgame.play.hunl.flop_network import FlopNetwork, flop_pairs
-from subgame.play.hunl.plans import FLOP
 from subgame.play.hunl.rollouts import StreetRollouts
 from subgame.play.hunl.street import EVALUATING, SCHEDULE, BucketLeaves, LimitedStreet, evaluated
 from subgame.solve.schedule import parse

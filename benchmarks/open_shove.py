@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 
 from subgame.games import load
 from subgame.games.holdem.cards import DECK
+from subgame.games.holdem.ranges import class_names, class_of
 from subgame.play.agent import Event
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.strategies import Translated
 from subgame.spots.classes import preflop
-from subgame.spots.decisions import class_names, class_of
 from subgame.spots.pushfold import push_fold
 
 Floats = NDArray[np.float64]

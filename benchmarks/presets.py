@@ -24,7 +24,7 @@ from typing import Any
 import subgame
 from subgame import compile, solve
 from subgame.games.holdem.game import Holdem
-from subgame.games.holdem.spot_form import SpotForm
+from subgame.games.holdem.spots import SpotForm
 from subgame.papers.report import commit
 from subgame.spots.endgame import memory_needed
 from subgame.tree.ranges.tree import compile_range_tree, range_tree

@@ -6,10 +6,11 @@ from functools import cache
 
 import subgame as sg
 from subgame.games.holdem.cards import Deck
-from subgame.refine.gadgets import Gadget, GadgetInputs, technique
+from subgame.refine.gadgets import Gadget, technique
+from subgame.refine.learners import GadgetInputs
+from subgame.refine.report import Part
 from subgame.refine.sequence.subgames import SequenceSubgame, sequence_subgames
 from subgame.refine.subgame import Trunk
-from subgame.refine.verbs.refine import Part
 from subgame.tree.ranges.tree import RangeTree
 
 SHORT = Deck("TJQKA", "hs")

@@ -19,7 +19,7 @@ from subgame.memory import Allowance
 from subgame.tree.ranges import betting_tree, tree
 from subgame.tree.ranges.tree import RangeSide, RangeTree, compile_range_tree
 from subgame.tree.sequence import walk
-from subgame.tree.sequence.size import refuse_large
+from subgame.tree.sequence.spot_checks import refuse_large
 
 
 class Moves(State):

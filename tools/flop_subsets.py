@@ -23,7 +23,7 @@ from scipy.optimize import nnls
 import preflop_data
 from subgame.games.holdem.cards import DECK
 from subgame.games.holdem.isomorphism import canonical_boards
-from subgame.spots.decisions import class_of
+from subgame.games.holdem.ranges import class_of
 from subgame.spots.flops import texture
 
 Floats = NDArray[np.float64]

@@ -37,7 +37,7 @@ from subgame.games.actions import kind_of
 from subgame.games.base import CHANCE
 from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.game import Holdem, HoldemState
-from subgame.games.holdem.ranges import Range
+from subgame.games.holdem.ranges import Range, class_names, class_of
 from subgame.games.holdem.rules import Bet, Betting, total_of
 from subgame.games.holdem.sizes import STREETS
 from subgame.games.holdem.translation import likelihood, real_action
@@ -45,7 +45,6 @@ from subgame.papers.report import commit, machine
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.solver import Run, begin, drive
 from subgame.spots.browse import Explorer
-from subgame.spots.decisions import class_names, class_of
 from subgame.spots.lines import Walk
 from subgame.spots.pushfold import push_fold
 from subgame.tree.compile import compile

@@ -25,7 +25,7 @@ from subgame.engines.numba.compiling import njit
 from subgame.games.holdem.cards import DECK
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.isomorphism import canonical_boards, canonicalise
-from subgame.spots.decisions import class_of
+from subgame.games.holdem.ranges import class_of
 
 Ints = NDArray[np.int64]
 BATCH = 512

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from subgame.games.holdem.cards import DECK
-from subgame.games.holdem.ranges import Range
-from subgame.spots.decisions import class_names
+from subgame.games.holdem.ranges import Range, class_names
 from subgame.spots.lines import action_name
 from subgame.spots.preflop import BETS, PreflopSolution, solve_preflop
 

@@ -15,7 +15,8 @@ from subgame.engines.torch.ranges import TorchRangeEngine
 from subgame.engines.torch.storage import Scaled, Storage, peek
 from subgame.games import holdem
 from subgame.games.holdem.cards import Deck
-from subgame.refine.gadgets import Distributional, Gadget, GadgetInputs, Maxmargin, Resolve
+from subgame.refine.gadgets import Distributional, Gadget, Maxmargin, Resolve
+from subgame.refine.learners import GadgetInputs
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree.ranges.betting_tree import grow
 from subgame.tree.ranges.tree import compile_range_tree

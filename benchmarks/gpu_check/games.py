@@ -21,10 +21,9 @@ from subgame.engines.torch.sequence import TorchSequenceEngine
 from subgame.games import holdem
 from subgame.games.holdem.cards import Deck
 from subgame.refine.behind import GadgetRun, default_schedule
-from subgame.refine.gadgets import TECHNIQUES, Gadget, GadgetInputs, Maxmargin, Resolve
-from subgame.refine.learners import Choice
-from subgame.refine.sequence.gadget_game import gadget_form
-from subgame.refine.sequence.subgames import SequenceSubgame
+from subgame.refine.gadgets import TECHNIQUES, Gadget, Maxmargin, Resolve
+from subgame.refine.learners import Choice, GadgetInputs
+from subgame.refine.sequence.subgames import SequenceSubgame, gadget_form
 from subgame.refine.subgame import Subgame, Trunk
 from subgame.refine.verbs.cut import cut
 from subgame.solve.cfr import Cfr

@@ -16,8 +16,7 @@ from gpu_check import measure
 from gpu_check.measure import MILLI, Json, Pair, Scale, Spot, advance, forget, now
 from subgame.engines.torch.batch import RangeBatch
 from subgame.engines.torch.memory import Placement
-from subgame.engines.torch.offload import OffloadedBlock, Queue
-from subgame.engines.torch.pinned import host_bytes
+from subgame.engines.torch.offload import OffloadedBlock, Queue, host_bytes
 from subgame.engines.torch.ranges import TorchRangeEngine
 from subgame.engines.torch.storage import Storage
 from subgame.solve.schedule import Schedule, parse

@@ -10,7 +10,7 @@ import subgame as sg
 from subgame.show.charts import svg
 from subgame.show.grid import grid
 from subgame.spots.endgame import Endgame
-from subgame.spots.hand_classes import looks, squares
+from subgame.spots.hand_classes import looks
 
 RANGES = ("66+,AJ+,KQ,A5s-A2s,JTs,T9s", "22+,A2s+,KTs+,QTs+,JTs,T9s,98s,AT+,KJ+,QJ")
 LEFT, SIDE = 20, 392
@@ -24,8 +24,8 @@ def river() -> str:
     for k, line in enumerate(("", "check")):
         decision = spot.decision(line)
         x = LEFT + k * (SIDE + 30)
-        colours = [look.colour for look in looks(decision)]
-        drawn = re.sub(r"^<svg[^>]*>|</svg>$", "", grid(squares(decision), colours, "grid"))
+        colours = [look.colour for look in looks(decision.actions, decision.betting)]
+        drawn = re.sub(r"^<svg[^>]*>|</svg>$", "", grid(decision.squares(), colours, "grid"))
         seat = ("OOP, at the root", "IP, after a check")[k]
         parts.append(f"<g transform='translate({x} 40)'>{drawn}</g>")
         parts.append(f"<text x='{x}' y='28' font-size='15'>{seat}</text>")

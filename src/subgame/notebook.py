@@ -16,7 +16,7 @@ from subgame.games.holdem.sizes import STREETS
 from subgame.show.html import Shaded, Value, beside, block, number, table, text
 from subgame.spots.decisions import Decision
 from subgame.spots.endgame import Endgame
-from subgame.spots.hand_classes import as_html, looks, squares
+from subgame.spots.hand_classes import looks
 from subgame.spots.lines import follow_line, line_text
 
 HERE = Path(__file__).parent
@@ -73,13 +73,13 @@ def cells(endgame: Endgame, line: str) -> dict[str, Any]:
     if walk.betting.is_over or walk.needs_cards:
         return {}
     decision = endgame.decision(line)
-    colours = [list(look.colour) for look in looks(decision)]
+    colours = [list(look.colour) for look in looks(decision.actions, decision.betting)]
     return {
         square.name: {
             "parts": list(zip(colours, square.mix, strict=True))[::-1],
             "height": square.weight,
         }
-        for row in squares(decision)
+        for row in decision.squares()
         for square in row
         if square.weight > 0
     }
@@ -112,9 +112,7 @@ def pages(endgame: Endgame, line: str = "", picture: str = "") -> str:
     buttons = "".join(
         _button(after, name) for after, name in zip(decision.lines, decision.names, strict=True)
     )
-    return block(
-        _where(decision), buttons + back, beside(as_html(decision, picture), _hands(decision))
-    )
+    return block(_where(decision), buttons + back, beside(decision.html(picture), _hands(decision)))
 
 
 def _where(decision: Decision) -> str:

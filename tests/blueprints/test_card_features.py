@@ -13,8 +13,7 @@ from subgame.abstraction.recipe import Recipe
 from subgame.abstraction.strength_tables import QUARTERS, Tables, places
 from subgame.engines.numba import strengths
 from subgame.games.holdem.cards import DECK, Deck
-from subgame.games.holdem.equity import equities
-from subgame.games.holdem.evaluate import rank_hands
+from subgame.games.holdem.evaluate import equities, rank_hands
 from subgame.games.holdem.isomorphism import canonicalise
 
 SMALL = Deck("9TJQKA", "cd")

@@ -15,8 +15,8 @@ from cli_helpers import runner
 
 import subgame as sg
 from holdem_games import GAMES
+from subgame.refine.report import Refinement
 from subgame.refine.verbs.decompose import compact
-from subgame.refine.verbs.refine import Refinement
 from subgame.solve.results import Result, Step
 from subgame.solve.solver import Run
 from subgame.spots.endgame import save

@@ -260,7 +260,7 @@ def test_ctrl_c_keeps_what_is_done(cli: Cli, monkeypatch: pytest.MonkeyPatch) ->
 def test_the_grid_is_that_of_every_chart() -> None:
     game = sg.holdem.endgame("QsJh2h8d3c", 100, 200, ("AhKh,AsKs:0.5,22,AQo", "random"))
     shown = decision(sg.Strategy.uniform(sg.compile(game)))
-    grid = hand_classes.squares(shown)
+    grid = shown.squares()
     names = [[cell.name for cell in line] for line in grid]
     assert names[0][:3] == ["AA", "AKs", "AQs"]
     assert names[1][:3] == ["AKo", "KK", "KQs"]

@@ -12,8 +12,8 @@ import subgame as sg
 from subgame.cli import preflop as command
 from subgame.errors import SubgameError
 from subgame.games.holdem.cards import DECK
+from subgame.games.holdem.ranges import class_names
 from subgame.spots.classes import preflop
-from subgame.spots.decisions import class_names
 from subgame.spots.preflop import PreflopSolution, preflop_game, solve_preflop
 from subgame.spots.pushfold import push_fold
 

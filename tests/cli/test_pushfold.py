@@ -12,8 +12,8 @@ import preflop_data
 import subgame as sg
 from subgame.games.holdem.cards import DECK
 from subgame.games.holdem.evaluate import rank_hands
+from subgame.games.holdem.ranges import class_names, class_of
 from subgame.spots.classes import preflop
-from subgame.spots.decisions import class_names, class_of
 from subgame.spots.pushfold import PushFold, push_fold
 
 NAMES = class_names(DECK)

@@ -27,8 +27,7 @@ from subgame.spots.compare import Comparison
 from subgame.spots.endgame import Endgame, memory_needed
 from subgame.spots.flops import Flop, flops, subsets, texture
 from subgame.spots.lines import follow_line
-from subgame.spots.pages import page
-from subgame.spots.report import LINES, Task, flop_report, weighted_mean
+from subgame.spots.report import LINES, Task, flop_report, page, weighted_mean
 from subgame.spots.tables import Table
 from subgame.tree.ranges.tree import range_tree
 

@@ -84,7 +84,7 @@ def test_what_a_page_fetches_is_found(tmp_path: Path) -> None:
 
 def test_the_map_of_papers_links_to_the_api_and_the_results(site: Path) -> None:
     text = (site / "site-pages/papers.md").read_text(encoding="utf-8")
-    assert "[`Part.bound`][subgame.refine.verbs.refine.Part.bound]" in text
+    assert "[`Part.bound`][subgame.refine.report.Part.bound]" in text
     assert "[`burch2014_fig3.run`][subgame.papers.burch2014_fig3.run]" in text
     assert "[`burch2014-fig3`](results/burch2014-fig3.md)" in text
 

@@ -17,7 +17,7 @@ from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
 from subgame.tree.ranges.betting_tree import grow
-from subgame.tree.ranges.hand_order import BoardArrays
+from subgame.tree.ranges.boards import BoardArrays
 from subgame.tree.ranges.stage import stage_tree
 from subgame.tree.ranges.tree import RangeSide, RangeTree, compile_range_tree
 

@@ -24,7 +24,7 @@ from subgame.blueprints.recipe import DEFAULT, BlueprintRecipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
 from subgame.cli import main
-from subgame.cli.strategies import read_table
+from subgame.cli.options import read_table
 from subgame.errors import SubgameError
 from subgame.games.holdem.cards import DECK
 from subgame.games.holdem.game import Holdem

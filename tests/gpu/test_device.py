@@ -19,8 +19,7 @@ from subgame.engines.arrays import as_numpy
 from subgame.engines.factory import engine
 from subgame.refine.behind import GadgetRun, default_schedule
 from subgame.refine.learners import Choice
-from subgame.refine.sequence.gadget_game import gadget_form
-from subgame.refine.sequence.subgames import SequenceSubgame
+from subgame.refine.sequence.subgames import SequenceSubgame, gadget_form
 from subgame.refine.subgame import Trunk
 from subgame.solve.cfr import Cfr
 from subgame.solve.evaluate import expected_value

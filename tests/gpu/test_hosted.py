@@ -27,7 +27,7 @@ from watcher import Watcher, solver  # noqa: E402
 from subgame.engines.torch import (  # noqa: E402
     TorchRangeEngine,
     memory,
-    pinned,
+    offload,
 )
 from subgame.engines.torch import storage as keeping  # noqa: E402
 from subgame.engines.torch.blocks import from_numpy  # noqa: E402
@@ -347,7 +347,7 @@ def test_pages_are_pinned_as_long_as_they_are_used(monkeypatch: pytest.MonkeyPat
     system, device = Cudart(0), SimpleNamespace(type="cuda")
     monkeypatch.setattr(torch.cuda, "cudart", lambda: system)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda device: None)
-    raw = pinned.host_bytes(10_000, device)
+    raw = offload.host_bytes(10_000, device)
     assert not raw.any()
     part = raw[256:512].view(torch.float32)
     assert system.held == {raw.data_ptr(): 10_000}
@@ -361,7 +361,7 @@ def test_pages_are_pinned_as_long_as_they_are_used(monkeypatch: pytest.MonkeyPat
     assert not system.held
     system.answer = 2
     with pytest.raises(MemoryLimitError, match=r"could not pin 9\.8 KiB of host memory"):
-        pinned.host_bytes(10_000, device)
+        offload.host_bytes(10_000, device)
 
 
 # Order ---------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 
 import subgame as sg
 from subgame.engines.arrays import as_numpy
-from subgame.refine.gadgets import GadgetInputs
+from subgame.refine.learners import GadgetInputs
 from subgame.solve.schedule import parse
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")

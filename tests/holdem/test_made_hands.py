@@ -8,7 +8,7 @@ import pytest
 
 from subgame.games.holdem.cards import DECK
 from subgame.games.holdem.evaluate import rank_hands
-from subgame.spots.made_hands import DRAWS, MADE, draw, made_hand
+from subgame.spots.hand_classes import DRAWS, MADE, draw, made_hand
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ from holdem_refining import (
 from subgame.refine.behind import GadgetRun
 from subgame.refine.gadgets import Gadget
 from subgame.refine.learners import Choice, RandomAlternative
-from subgame.refine.sequence.gadget_game import gadget_form
 from subgame.refine.sequence.programs import program
+from subgame.refine.sequence.subgames import gadget_form
 from subgame.refine.subgame import Trunk
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run

@@ -19,7 +19,7 @@ from subgame.games.holdem.evaluate import rank_cards, rank_hands
 from subgame.games.holdem.ranges import Range, class_names
 from subgame.spots.endgame import Endgame, load
 from subgame.spots.flops import flops
-from subgame.spots.made_hands import draw, made_hand, made_order
+from subgame.spots.hand_classes import draw, made_hand, made_order
 from subgame.tree.ranges.tree import range_tree
 
 RANKS = "6789TJQKA"

@@ -47,7 +47,7 @@ from numpy.typing import NDArray
 import subgame as sg
 from helpers import tree_of
 from subgame.games.coin_toss import CoinTossState
-from subgame.refine.verbs.refine import Refinement
+from subgame.refine.report import Refinement
 
 EXACT = 1e-9
 SOLVERS = [("lp", None, EXACT), ("cfr+", 5000, 5e-3), ("dcfr", 5000, 5e-3)]

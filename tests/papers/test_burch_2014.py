@@ -16,8 +16,7 @@ import subgame as sg
 from helpers import oracle_of, profile_of, sequences_above, tree_of
 from margin_program import root_of, root_values
 from subgame.engines.factory import engine
-from subgame.refine.sequence.gadget_game import gadget_form
-from subgame.refine.sequence.subgames import SequenceSubgame
+from subgame.refine.sequence.subgames import SequenceSubgame, gadget_form
 from subgame.refine.subgame import Subgame, Trunk, combine
 from subgame.solve.evaluate import expected_value
 from subgame.tree.sequence.form import assemble

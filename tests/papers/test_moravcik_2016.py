@@ -23,9 +23,9 @@ from subgame.games.holdem.game import HoldemState
 from subgame.games.holdem.ranges import Range
 from subgame.papers import KEYS
 from subgame.papers import moravcik2016_fig5 as fig5
+from subgame.refine.report import Part
 from subgame.refine.sequence.subgames import sequence_subgames
 from subgame.refine.subgame import Subgame, combine
-from subgame.refine.verbs.refine import Part
 
 SEEDS = range(0, 40, 2)
 """`refine/test_properties` has LP3 and Theorem 1 on sixty more."""

@@ -22,10 +22,10 @@ from subgame.play.aivat import Aivat, CheckDown
 from subgame.play.match import Z95, Estimate, play_hand
 from subgame.play.named import known_strategy
 from subgame.play.packed import rounded
-from subgame.play.recorded import Recorder
+from subgame.play.scoring import Recorder
 from subgame.play.searching import NestedAgent
 from subgame.refine.ranges.reached import ReachedRanges
-from subgame.refine.verbs.start import start_of
+from subgame.refine.verbs.cut import start_of
 from subgame.solve.evaluate import head_to_head
 
 

@@ -13,8 +13,7 @@ from subgame.games.holdem import hunl
 from subgame.play import scoring
 from subgame.play.agent import Always, Event
 from subgame.play.aivat import CheckDown
-from subgame.play.gauntlet import DEALS, Workers, check_opponents, gauntlet, scaled
-from subgame.play.strangers import stranger
+from subgame.play.gauntlet import DEALS, Workers, check_opponents, gauntlet, scaled, stranger
 
 
 @pytest.fixture(autouse=True)

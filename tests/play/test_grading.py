@@ -20,7 +20,7 @@ from subgame.play.hunl.street import street_solved
 from subgame.play.hunl.turn import TurnSolver
 from subgame.play.protocols.seen import read_seen
 from subgame.refine.ranges.reached import ReachedRanges
-from subgame.serve.histories import agent_game
+from subgame.serve.api_histories import agent_game
 
 CARDS: dict[str, Any] = {"ranks": "9TJQKA", "suits": "cd"}
 GAME = holdem.hunl(400, bets="all: 1x a / cap 2", **CARDS)

@@ -23,9 +23,9 @@ from subgame.play import Always, load, match
 from subgame.play.agent import Event
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.hunl import agent as holdem_agent
-from subgame.play.hunl import plans, preflop_values
+from subgame.play.hunl import early, preflop_values
 from subgame.play.hunl.agent import HoldemAgent
-from subgame.play.hunl.plans import EarlyState
+from subgame.play.hunl.early import EarlyState
 from subgame.play.hunl.street import LimitedStreet, StreetEvaluator, StreetPlan, solve_street
 from subgame.play.hunl.turn import TurnSolver
 from subgame.play.named import AgentOptions, named_agents
@@ -342,7 +342,7 @@ def test_a_single_valued_flop_is_solved_once_for_both_seats(
         solved.append(at.player)
         return solve_street(at, evaluator, limits, now)
 
-    monkeypatch.setattr(plans, "solve_street", counted)
+    monkeypatch.setattr(early, "solve_street", counted)
     line = [(1, "c"), (0, "c"), (-1, "Jh9sTs")]
     for choices, wanted in ((1, [0]), (2, [0, 1])):
         solved.clear()

@@ -13,12 +13,12 @@ from subgame.blueprints.training import Trainer
 from subgame.games import holdem, load
 from subgame.games.holdem.cards import DECK
 from subgame.games.holdem.game import HoldemState
+from subgame.games.holdem.ranges import class_of
 from subgame.play.agent import Event, Policy
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.one_bet import one_bet
 from subgame.spots.classes import preflop
-from subgame.spots.decisions import class_of
 from subgame.spots.pushfold import push_fold
 
 Floats = NDArray[np.float64]

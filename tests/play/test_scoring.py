@@ -20,8 +20,7 @@ from subgame.play.match import Hand
 from subgame.play.protocols.client import HANDS
 from subgame.play.protocols.histories import estimated, read_history, with_policies, write_history
 from subgame.play.protocols.slumbot import play_slumbot
-from subgame.play.recorded import Recorder
-from subgame.play.scoring import Scorer, score_recorded
+from subgame.play.scoring import Recorder, Scorer, score_recorded
 from subgame.tree.log import Log
 
 

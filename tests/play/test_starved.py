@@ -14,9 +14,8 @@ from subgame.games.holdem.game import Holdem
 from subgame.play.agent import Event
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.hunl.agent import HoldemAgent
+from subgame.play.hunl.early import numbers, with_bet
 from subgame.play.hunl.laid import Laid
-from subgame.play.hunl.plans import with_bet
-from subgame.play.hunl.rest import numbers
 from subgame.play.hunl.rollouts import Rollouts
 from subgame.play.hunl.street import LimitedStreet, mixture, street_solved
 from subgame.play.hunl.turn import ENOUGH, TurnSolver

@@ -17,8 +17,8 @@ from subgame.games.holdem.cards import Deck
 from subgame.refine.answers import Method
 from subgame.refine.continuations import biased
 from subgame.refine.gadgets import TECHNIQUES, Gadget
+from subgame.refine.report import Refinement
 from subgame.refine.verbs.nest import Nested
-from subgame.refine.verbs.refine import Refinement
 
 DECK = Deck("9TJQKA", "hs")
 BOARD = "Qs 9h Th Ks"

@@ -16,10 +16,10 @@ from subgame.refine.continuations import Continuations
 from subgame.refine.continuations import biased as biased_continuations
 from subgame.refine.gadgets import technique
 from subgame.refine.limit import LeafValues
-from subgame.refine.sequence.completion import best_completion
 from subgame.refine.sequence.continuations import all_pure
 from subgame.refine.sequence.leaves import Leaf, Rollouts
 from subgame.refine.sequence.limit import DepthLimited
+from subgame.refine.sequence.programs import best_completion
 from subgame.refine.sequence.subgames import sequence_subgames
 from subgame.refine.subgame import Trunk
 from subgame.refine.verbs.depth import LimitedSolution

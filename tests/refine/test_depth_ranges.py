@@ -22,11 +22,12 @@ from subgame.games.holdem.game import Holdem, HoldemState
 from subgame.papers.off_tree import OffTree, alike, allowances
 from subgame.refine.behind import GadgetRun
 from subgame.refine.continuations import biased
-from subgame.refine.gadgets import GadgetInputs, Maxmargin, Resolve
-from subgame.refine.ranges.layout import flat
+from subgame.refine.gadgets import Maxmargin, Resolve
+from subgame.refine.learners import GadgetInputs
 from subgame.refine.ranges.limit import RangeLimit
 from subgame.refine.ranges.pairs import PairTables
 from subgame.refine.ranges.play import BeforeCards
+from subgame.refine.ranges.subgames import flat
 from subgame.refine.sequence.limit import DepthLimited
 from subgame.refine.subgame import Trunk
 from subgame.solve.schedule import parse

@@ -12,7 +12,7 @@ from test_properties import EXACT, blueprint_of, name_of, refined
 import subgame as sg
 from helpers import oracle_of, profile_of
 from margin_program import least_cost, root_of
-from subgame.refine.verbs.refine import Part
+from subgame.refine.report import Part
 
 
 def paid(part: Part, spread: float) -> float:

@@ -12,8 +12,8 @@ import subgame as sg
 from helpers import tree_of
 from subgame.refine.behind import Technique, solve_gadget
 from subgame.refine.gadgets import TECHNIQUES, technique
+from subgame.refine.report import Refinement
 from subgame.refine.subgame import Trunk
-from subgame.refine.verbs.refine import Refinement
 from subgame.solve.solver import Limits
 
 EXACT = 1e-7

@@ -16,10 +16,9 @@ import subgame as sg
 from helpers import tree_of
 from subgame.engines.arrays import normalise, regret_matching
 from subgame.refine.behind import GadgetRun
-from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.learners import Choice, RandomAlternative
-from subgame.refine.sequence.gadget_game import gadget_form
-from subgame.refine.sequence.subgames import SequenceSubgame, sequence_subgames
+from subgame.refine.gadgets import Gadget
+from subgame.refine.learners import Choice, GadgetInputs, RandomAlternative
+from subgame.refine.sequence.subgames import SequenceSubgame, gadget_form, sequence_subgames
 from subgame.refine.subgame import Trunk
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run

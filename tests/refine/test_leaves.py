@@ -13,10 +13,10 @@ from oracle import Profile
 from subgame.engines.factory import engine
 from subgame.games.base import CHANCE, TERMINAL
 from subgame.refine.continuations import Continuations, biased
-from subgame.refine.sequence.completion import best_completion
 from subgame.refine.sequence.leaf_network import train_leaf_network
 from subgame.refine.sequence.leaves import Leaf, Rollouts
 from subgame.refine.sequence.leaves import exact as exact_values
+from subgame.refine.sequence.programs import best_completion
 from subgame.solve.evaluate import expected_value
 
 ROUND = "after round 1"

@@ -16,9 +16,9 @@ from subgame.games.base import Game, State
 from subgame.papers.no_limit_leduc_sizes import against_size
 from subgame.refine.answers import Answer
 from subgame.refine.behind import Solved, Technique, solve_gadget
-from subgame.refine.gadgets import GadgetInputs
-from subgame.refine.sequence.completion import best_completion
+from subgame.refine.learners import GadgetInputs
 from subgame.refine.sequence.nested import Widened
+from subgame.refine.sequence.programs import best_completion
 from subgame.refine.verbs.nest import Nested, nest
 from subgame.refine.verbs.translate import translate
 

@@ -21,8 +21,9 @@ from helpers import oracle_of, profile_of, sequences_above, tree_of
 from margin_program import Root, Sequence, largest_margin, root_of, root_values, worth
 from subgame.engines.factory import engine
 from subgame.games.base import TERMINAL
+from subgame.refine.report import Part, Refinement
 from subgame.refine.subgame import Subgame, Trunk, combine
-from subgame.refine.verbs.refine import Part, Refinement, _safe_parts
+from subgame.refine.verbs.refine import _safe_parts
 
 SEEDS = range(300)
 LP_SEEDS = [*range(0, 300, 9), 267]

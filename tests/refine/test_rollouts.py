@@ -16,8 +16,7 @@ from subgame.blueprints.stored import StoredBlueprint
 from subgame.games.base import CHANCE
 from subgame.games.holdem import hunl
 from subgame.games.holdem.cards import Deck
-from subgame.games.holdem.equity import equities
-from subgame.games.holdem.evaluate import rank_hands
+from subgame.games.holdem.evaluate import equities, rank_hands
 from subgame.play.hunl.below import CHOICES
 from subgame.play.hunl.rollouts import Rollouts, StreetRollouts, _Seen
 from subgame.play.hunl.street import BucketLeaves, LimitedStreet, evaluated, solve_street

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 import subgame as sg
 from helpers import tree_of
-from subgame.refine.gadgets import Adaptive, Combined, GadgetInputs
-from subgame.refine.learners import doubt
+from subgame.refine.gadgets import Adaptive, Combined
+from subgame.refine.learners import GadgetInputs, doubt
+from subgame.refine.report import Part, Refinement
 from subgame.refine.subgame import Trunk
-from subgame.refine.verbs.refine import Part, Refinement
 
 SEEDS = range(0, 60, 3)
 EXACT = 1e-7

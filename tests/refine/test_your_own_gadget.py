@@ -12,9 +12,8 @@ import pytest
 
 import subgame as sg
 from subgame.games.holdem.cards import Deck
-from subgame.refine.gadgets import GadgetInputs
-from subgame.refine.learners import Choice
-from subgame.refine.verbs.refine import Refinement
+from subgame.refine.learners import Choice, GadgetInputs
+from subgame.refine.report import Refinement
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from serving import put, serving
 import subgame as sg
 from subgame.play.hunl.grading import GradedDecision
 from subgame.serve import grades as grades_module
-from subgame.serve import grading, tables, worker
+from subgame.serve import tables, worker
 from subgame.serve.grades import grades, score
 from subgame.spots.endgame import Endgame
 
@@ -141,7 +141,7 @@ def test_hands_that_cost_least_come_first() -> None:
         begun.set()
         assert go_on.wait(600)
 
-    background = grading.Background()
+    background = grades_module.Background()
     background.do(first, 5)
     assert begun.wait(600)
     for name, cost in (("turn", 2), ("preflop", 0), ("river", 3), ("fold", 0)):
@@ -171,18 +171,18 @@ def test_a_hand_that_was_graded_is_not_solved_again(monkeypatch: pytest.MonkeyPa
             solved.append(seat)
             return []
 
-    monkeypatch.setattr(grading, "grader", Once)
-    monkeypatch.setattr(grading, "_known", OrderedDict())
+    monkeypatch.setattr(grades_module, "grader", Once)
+    monkeypatch.setattr(grades_module, "_known", OrderedDict())
     game, rest = sg.games.holdem.hunl(), [(1, "r250"), (0, "f")]
     for first in ((-1, -1), (0, 1)):
         for seat in (0, 1):
             held = [(first[0], "AsAh"), (first[1], "KdKc")]
-            assert grading.graded_moves(game, [*held, *rest], seat) == []
+            assert grades_module.graded_moves(game, [*held, *rest], seat) == []
     assert solved == [0, 1]
 
 
 def test_work_in_the_background_goes_on_after_an_error(caplog: pytest.LogCaptureFixture) -> None:
-    background, done = grading.Background(), threading.Event()
+    background, done = grades_module.Background(), threading.Event()
     background.do(partial(setattr, object(), "name", 0), cost=0)
     background.do(done.set, cost=1)
     assert done.wait(300)

@@ -10,7 +10,7 @@ pytest.importorskip("fastapi")
 
 from subgame.cli.spot import Spot as Options
 from subgame.errors import FieldError, SubgameError
-from subgame.games.holdem.spot_form import SpotForm
+from subgame.games.holdem.spots import SpotForm
 from subgame.serve.spots import Spot as Page
 
 GOOD: dict[str, Any] = {"board": "QsJh2h8d3c", "pot": 100.0, "oop": "AA,KQs", "ip": "QJ"}

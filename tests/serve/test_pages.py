@@ -27,7 +27,7 @@ from subgame.play import Uniform, named
 from subgame.play.aivat import Aivat, value_function
 from subgame.play.match import Hand
 from subgame.play.protocols.seen import read_seen
-from subgame.serve import opponents, story, tables
+from subgame.serve import story, table_views, tables
 from subgame.serve.app import MAP, STATIC
 from subgame.serve.spots import Spot, deadline, quote, range_view
 from subgame.spots.endgame import memory_needed
@@ -290,7 +290,7 @@ def test_an_agent_that_solves_while_it_plays(
         opened = {"game": "kuhn", "opponent": "nested", "seed": 1}
         view = client.post("/api/tables", json=opened).json()
         if view["state"] == "thinking":  # it was not done within a second
-            assert view["thinking"]["preparing"] or view["thinking"]["most"] == opponents.THINKS
+            assert view["thinking"]["preparing"] or view["thinking"]["most"] == table_views.THINKS
         view = play(client, view, "b")
         assert "the agent plays" in view["last"]["reveal"][0]["why"]
         while view["counting"]:

@@ -16,7 +16,7 @@ from subgame.play import Always, play_hand
 from subgame.play.protocols.histories import History, write_phh
 from subgame.play.protocols.seen import read_seen
 from subgame.serve import worker
-from subgame.serve.histories import matched, moves
+from subgame.serve.api_histories import matched, moves
 from subgame.serve.solutions import opened
 from subgame.serve.store import Store
 from subgame.serve.worker import STRATEGY

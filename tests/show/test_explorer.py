@@ -85,7 +85,7 @@ def test_traits_follow_each_other(turn: Endgame) -> None:
 
 def test_the_grid_has_what_the_classes_do(turn: Endgame) -> None:
     decision = turn.decision("r100")
-    colours = [list(look.colour) for look in looks(decision)]
+    colours = [list(look.colour) for look in looks(decision.actions, decision.betting)]
     table = {row["class"]: row for row in decision.class_table(values=False)}
     result = cells(turn, "r100")
     assert set(result) == set(table)

@@ -13,8 +13,8 @@ import pytest
 import subgame as sg
 from subgame.papers import reproduce
 from subgame.papers.report import Report
+from subgame.refine.report import Refinement
 from subgame.refine.subgame import Trunk
-from subgame.refine.verbs.refine import Refinement
 from subgame.show.charts import Node, bars, curve, tree
 from subgame.show.grid import ALL_IN, CALL, Square, grid
 from subgame.show.html import Shaded, table

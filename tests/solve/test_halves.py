@@ -11,7 +11,7 @@ import pytest
 import subgame as sg
 from holdem_games import GAMES
 from subgame.engines.factory import engine
-from subgame.engines.numba.int16 import Int16Numbers
+from subgame.engines.numba.range_scratch import Int16Numbers
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import parse
 from subgame.spots.endgame import memory_needed

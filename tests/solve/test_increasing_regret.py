@@ -51,8 +51,10 @@ class Slow:
             return float(state.returns()[self.p])
         if player != self.p:
             parts = state.chance_outcomes() if player == CHANCE else opponent(state).items()
-            return sum(
-                q * self.walk(state.child(a), own, others * q, opponent, seen) for a, q in parts
+            return float(
+                sum(
+                    q * self.walk(state.child(a), own, others * q, opponent, seen) for a, q in parts
+                )
             )
         sigma = self.play(state)
         won = {
@@ -174,7 +176,8 @@ def test_norms_do_not_fall_and_the_regret_is_bounded(kind: str, actions: int) ->
             assert new - norm <= 2 * root * max(0.0, -s) + 1e-9 * scale
             far, wrong = np.linalg.norm(theta - old), (1 + root) * np.linalg.norm(u - before)
             assert s >= (far**2 - wrong**2) / (2 * theta.sum()) - 1e-9 * scale
-            moved, missed = moved + far**2 / (2 * root * norm), missed + root * wrong**2 / norm
+            moved += float(far**2 / (2 * root * norm))
+            missed += float(root * wrong**2 / norm)
             fell += s > 1e-9 * scale
         else:
             moved, missed = -new, 0.0

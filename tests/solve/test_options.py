@@ -14,7 +14,7 @@ from subgame.refine.behind import GadgetOptions, RefineOptions, Solving
 from subgame.refine.limit import LeafOptions, Limit
 from subgame.refine.networks import Training, TrainOptions
 from subgame.refine.sequence.leaf_network import train_leaf_network
-from subgame.solve.options import SolveOptions, StopOptions
+from subgame.solve.limits import SolveOptions, StopOptions
 from subgame.solve.solver import Limits, Run
 
 VERBS: list[tuple[Callable[..., Any], Any]] = [

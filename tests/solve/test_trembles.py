@@ -171,7 +171,7 @@ def test_the_loss_is_that_of_plain_recursion() -> None:
     tree = sg.compile(game, merge="boards")
     spot = Endgame.of(sg.solve(tree, "cfr", iterations=5).strategy)
     mistake = 0.05
-    rows = {row["line"]: row for row in off_path(spot, rare=1, mistake=mistake)}
+    rows = {row["line"]: row for row in off_path(spot.explorer, rare=1, mistake=mistake)}
     assert list(rows) == ["", "check", "check, bet 20", "check, bet 20, all-in 60"]
     for p, line in ((0, ""), (1, "check")):  # whole games: the first player can only check
         shaken = sg.Strategy.from_weights(tree, [prob + mistake for prob in spot.strategy.probs])
@@ -187,7 +187,10 @@ def test_the_loss_is_that_of_plain_recursion() -> None:
 def test_trembles_save_what_play_loses_after_a_mistake() -> None:
     lines = ("check, bet 50", "bet 100, all-in 200", "bet 50")
     before, after = (
-        {row["line"]: row["loss_percent"] for row in off_path(solved(schedule, count=1000))}
+        {
+            row["line"]: row["loss_percent"]
+            for row in off_path(solved(schedule, count=1000).explorer)
+        }
         for schedule in ("hs-dcfr", "hs-dcfr(tremble=0.001)")
     )
     lost, saved = (sum(rows.get(line, 0.0) for line in lines) for rows in (before, after))
@@ -197,15 +200,15 @@ def test_trembles_save_what_play_loses_after_a_mistake() -> None:
 
 def test_later_streets_and_unknown_cards() -> None:
     spot = solved("hs-dcfr(tremble=0.01)", "QsJh2h8d", 20)
-    rows = off_path(spot, "3c", rare=1)
+    rows = off_path(spot.explorer, "3c", rare=1)
     assert {"check, check / 3c", "bet 100, call 100 / 3c, check"} <= set(rows.column("line"))
-    alike = off_path(spot, "3s", rare=1)  # spades and clubs are alike after two hearts
+    alike = off_path(spot.explorer, "3s", rare=1)  # spades and clubs are alike after two hearts
     assert [row["loss"] for row in rows] == pytest.approx([row["loss"] for row in alike])
     assert all(row["loss"] >= -1e-6 for row in rows)
     with pytest.raises(SubgameError, match="the cards 'Qs' cannot come"):
-        off_path(spot, "Qs")
+        off_path(spot.explorer, "Qs")
     with pytest.raises(SubgameError, match="rare must be above 0"):
-        off_path(spot, rare=0)
+        off_path(spot.explorer, rare=0)
 
 
 def test_trembles_that_cannot_be() -> None:

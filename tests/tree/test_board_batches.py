@@ -16,7 +16,7 @@ from subgame.games.holdem import endgame, nlfh, nlth
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.isomorphism import card_permutations, hand_permutations
-from subgame.tree.ranges import hand_order as module
+from subgame.tree.ranges import boards as module
 from subgame.tree.ranges.deal import padded
 from subgame.tree.ranges.tree import RangeSide, RangeTree, compile_range_tree
 

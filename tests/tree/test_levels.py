@@ -23,7 +23,7 @@ from subgame.solve.evaluate import expected_value
 from subgame.tree.sequence.form import assemble, form_of
 from subgame.tree.sequence.histories import Replayed
 from subgame.tree.sequence.levels import rows_at
-from subgame.tree.sequence.size import estimated
+from subgame.tree.sequence.spot_checks import estimated
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 from subgame.tree.sequence.walk import Histories, Top, walk
 

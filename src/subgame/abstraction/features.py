@@ -36,8 +36,7 @@ from subgame.abstraction.strength_tables import Tables
 from subgame.engines.arrays import Array, namespace
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.holdem.cards import Deck
-from subgame.games.holdem.equity import beaten, dense_ranks
-from subgame.games.holdem.evaluate import rank_hands
+from subgame.games.holdem.evaluate import beaten, dense_ranks, rank_hands
 from subgame.games.holdem.isomorphism import canonical_boards, canonicalise, hand_permutations
 
 Floats = NDArray[np.float64]

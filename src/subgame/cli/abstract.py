@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from subgame.cli.arguments import GameArgument, JsonOption, argument, grouped, opt
-from subgame.cli.checks import check_least, check_writable
-from subgame.cli.common import emit, load_game, stdout
+from subgame.cli.common import check_least, check_writable, emit, load_game, stdout
 from subgame.cli.options import Place
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from subgame.cli.arguments import JsonOption, argument, grouped, opt
-from subgame.cli.checks import check_least
-from subgame.cli.common import announce, emit, stdout
+from subgame.cli.common import announce, check_least, emit, stdout
 from subgame.cli.match import check_agent
 from subgame.errors import SubgameError, did_you_mean
 

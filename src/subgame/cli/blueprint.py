@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from subgame.cli.arguments import JsonOption, argument, grouped, opt
-from subgame.cli.checks import check_least, check_saved
-from subgame.cli.common import emit, seconds_text, stdout
+from subgame.cli.common import check_least, check_saved, emit, seconds_text, stdout
 from subgame.cli.options import ThreadedPlace
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError, human_bytes

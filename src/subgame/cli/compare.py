@@ -118,7 +118,7 @@ def _grid(console: Console, pair: DecisionPair, action: str) -> None:
     import numpy as np
     from rich.text import Text
 
-    from subgame.spots.decisions import class_names
+    from subgame.games.holdem.ranges import class_names
 
     deck = pair.one.tree.holdem.deck
     names, change = class_names(deck), PERCENT * pair.difference(action)

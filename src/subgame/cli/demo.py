@@ -21,7 +21,7 @@ from subgame.cli.console import next_steps, number_text, table
 from subgame.cli.progress import Meter, load_kernels, warm_up
 
 if TYPE_CHECKING:
-    from subgame.refine.verbs.refine import Refinement
+    from subgame.refine.report import Refinement
     from subgame.tree.public_tree import PublicTree
 
 FULL = ("cfr", "cfr+", "lcfr", "dcfr", "pcfr+", "pdcfr+")

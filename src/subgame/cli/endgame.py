@@ -20,12 +20,10 @@ from subgame.cli.arguments import (
     grouped,
     opt,
 )
-from subgame.cli.checks import check_device, check_least
-from subgame.cli.common import SAVED, check_spot, finish, save_files
-from subgame.cli.endgame_options import WITHOUT_RIVERS, Keeping, Looking
+from subgame.cli.common import SAVED, check_device, check_least, check_spot, finish, save_files
 from subgame.cli.line import Line
 from subgame.cli.progress import Meter, check_range_schedule, load_kernels, range_memory
-from subgame.cli.spot import Spot
+from subgame.cli.spot import WITHOUT_RIVERS, Keeping, Looking, Spot
 from subgame.errors import DAMAGED, SubgameError, human_bytes, unreadable
 from subgame.solve.schedule import NAMED
 

@@ -20,7 +20,7 @@ from subgame.errors import SubgameError, human_bytes
 from subgame.games.holdem.cards import DECK
 
 if TYPE_CHECKING:
-    from subgame.cli.endgame_options import Keeping, Looking
+    from subgame.cli.spot import Keeping, Looking
     from subgame.solve.evaluate import Exploitability
     from subgame.solve.results import Result
     from subgame.spots.decisions import Decision

@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from subgame.cli.arguments import JsonOption, grouped, opt
-from subgame.cli.checks import check_least, check_writable
-from subgame.cli.common import bounded, emit, load_game, save_files, stdout
+from subgame.cli.common import (
+    bounded,
+    check_least,
+    check_writable,
+    emit,
+    load_game,
+    save_files,
+    stdout,
+)
 from subgame.cli.match import PROCESS, Alone
 from subgame.cli.options import SeedOption
 from subgame.cli.progress import Meter

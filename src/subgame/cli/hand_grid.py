@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.color import Color
@@ -11,7 +11,7 @@ from rich.style import Style
 from rich.text import Text
 
 from subgame.show.grid import Rgb, Square, blend
-from subgame.spots.hand_classes import Look, looks, squares
+from subgame.spots.hand_classes import Look, looks
 from subgame.spots.lines import share_of_pot
 
 if TYPE_CHECKING:
@@ -47,20 +47,15 @@ def beside(console: Console, columns: int = 13) -> bool:
 
 
 def draw(
-    decision: Decision | PreflopDecision,
-    title: Text,
-    console: Console,
-    width: int,
-    cells: list[list[Square]] | None = None,
+    decision: Decision | PreflopDecision, title: Text, console: Console, width: int
 ) -> RenderableType:
-    """A grid with its title above and its legend below; `cells` are those of the decision."""
-    shown, colours = looks(decision), coloured(console)
-    rows = cells or squares(cast("Decision", decision))
+    """A grid with its title above and its legend below."""
+    shown, colours = looks(decision.actions, decision.betting), coloured(console)
     lines = [
         Text(" ").join(_cell(cell, shown, width) for cell in row)
         if colours
         else Text(" ".join(_letters(cell, shown, width) for cell in row))
-        for row in rows
+        for row in decision.squares()
     ]
     across = len(lines) * (width + 1) - 1
     return Group(title, *lines, Text(), legend(decision, shown, colours, across))

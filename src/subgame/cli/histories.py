@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from subgame.cli.arguments import JsonOption, argument, grouped, opt
-from subgame.cli.checks import check_apart, check_readable, check_writable
-from subgame.cli.common import emit, load_game, save_files, stdout
+from subgame.cli.common import (
+    check_apart,
+    check_readable,
+    check_writable,
+    emit,
+    load_game,
+    save_files,
+    stdout,
+)
 from subgame.cli.match import GameOption
 from subgame.cli.progress import Meter
 from subgame.errors import check_regular

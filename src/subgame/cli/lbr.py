@@ -5,8 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 
 from subgame.cli.arguments import JsonOption, grouped, opt
-from subgame.cli.checks import check_least
-from subgame.cli.common import emit, load_game, stdout
+from subgame.cli.common import check_least, emit, load_game, stdout
 from subgame.cli.match import AgentArgument, Agents, GameOption, HandsOption
 from subgame.cli.options import SeedOption
 from subgame.cli.progress import Meter

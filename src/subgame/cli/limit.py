@@ -2,81 +2,62 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 import math
+import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any
 
 import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from subgame.cli.arguments import GameArgument, MemoryOption, grouped, opt
-from subgame.cli.checks import check_least, check_player, check_readable, check_saved
-from subgame.cli.common import SAVED, emit, finish, load_game, save_files, stdout
-from subgame.cli.limit_view import Found, show
-from subgame.cli.line import Line
-from subgame.cli.options import Given, Output, PlayerOption, Stop, check_exact
+from subgame.cli.common import (
+    SAVED,
+    check_least,
+    check_readable,
+    check_saved,
+    emit,
+    finish,
+    load_game,
+    save_files,
+    seconds_text,
+    stdout,
+)
+from subgame.cli.console import (
+    Facts,
+    change_text,
+    next_steps,
+    number_text,
+    one_line,
+    strategy_table,
+)
+from subgame.cli.line import PLACE, Line
+from subgame.cli.options import Given, Limit, Output, Stop, Where, check_exact
 from subgame.cli.progress import Meter, compiled, warm_up
-from subgame.cli.refine import places
 from subgame.cli.refine_view import not_saved
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
+from subgame.refine.report import compared
 from subgame.solve.limits import check_seed
 from subgame.solve.schedule import NAMED, parse
 
 if TYPE_CHECKING:
     from subgame.games.base import Game
-    from subgame.refine.continuations import Continuations
     from subgame.refine.limit import Evaluator
-    from subgame.refine.subgame import Subgame
-    from subgame.tree.public_tree import PublicTree
+    from subgame.refine.sequence.limit import DepthLimited
+    from subgame.refine.verbs.depth import LimitedSolution
+    from subgame.solve.evaluate import Exploitability
     from subgame.tree.strategy import Strategy
 
-WAYS = ("bias", "self", "all", "none")
+
 LEAVES = ("exact", "rollout")
 LEAST_ROLLOUTS = 2
 """The least number of rollouts that has a standard error."""
-SELF = 10
-"""Default number of continuations from self-play, as in the paper's Fig. 2."""
-
-
-@dataclass(frozen=True)
-class Where:
-    """A depth limit, and what the opponent may choose from there."""
-
-    at: list[str] | None = opt(
-        None,
-        "WHERE",
-        "The limit: a frontier of the game ('after round 1' in leduc), a public state, "
-        "'depth 2', 'before chance' or 'after chance'. Repeat --at for several public states.",
-        False,
-    )
-    continuations: str | None = opt(
-        None,
-        "KIND",
-        "The strategies that the opponent may choose from at the limit. bias: the "
-        "blueprint biased towards each action. self: best responses found by self-play. all: "
-        "every pure strategy. none: only the blueprint.",
-        "bias",
-    )
-    count: int | None = opt(
-        None,
-        "K",
-        "Offer at most K continuations, including the blueprint.",
-        f"bias: all, self: {SELF}",
-    )
-    player: PlayerOption = None
-
-    def check(self) -> None:
-        """Refuse unknown kinds of continuations and players."""
-        if self.continuations is not None and self.continuations not in WAYS:
-            raise did_you_mean("kind of continuations", self.continuations, WAYS)
-        check_least("count", self.count)
-        if self.count is not None and self.continuations in ("all", "none"):
-            raise SubgameError(f"--count does not apply to --continuations {self.continuations}.")
-        check_player(self.player)
 
 
 @dataclass(frozen=True)
@@ -227,7 +208,9 @@ def limit_command(
                 )
                 solved.append(sg.solve_limited(limited, schedule=schedule, **vars(stop)))
         result = Found.of(limit, solved, solving.best_below, meter, began)
-    refused = not_saved(output, "depth-limited solving", result)
+    refused = None
+    if output.out is not None and not output.allow_worse and result.is_worse:
+        refused = not_saved(output.out, "depth-limited solving", result.before, result.after)
     failure = save_files((None if refused else output.out, result.strategy.save)) or refused
     out = None if failure else output.out
     if output.json:
@@ -262,73 +245,149 @@ def _check_schedule(schedule: str, stop: Stop) -> None:
     Limits(**vars(stop))
 
 
-@dataclass(frozen=True)
-class Limit:
-    """A depth limit and the continuations at it. Mappings are by the player that is solved for."""
+OFFERED = ("--at", "--continuations", "--count")
+LIMIT = ("--blueprint", *OFFERED, "--player", "--seed", "--memory-limit")
+"""Options with the same meaning in ``subgame train``."""
+SHOWN = 6
+"""Number of infosets above the limit that are shown."""
 
-    tree: PublicTree
-    blueprint: Strategy
-    subgames: Sequence[Subgame]
-    values: Mapping[int, Evaluator]
-    """The evaluator of the leaves in the player's tree."""
-    offered: Mapping[int, Continuations]
-    """The continuations of the player's opponent."""
-    at: Sequence[str]
-    """The limit as it was given."""
+
+def sequence_limit(solved: LimitedSolution) -> DepthLimited:
+    """The depth-limited tree of a solution, which the command makes of sequence trees alone."""
+    from subgame.refine.sequence.limit import DepthLimited
+
+    assert isinstance(solved.limited, DepthLimited)
+    return solved.limited
+
+
+@dataclass(frozen=True)
+class Found:
+    """A depth-limited solution and its exploitability in the whole game."""
+
+    limit: Limit
+    solved: Sequence[LimitedSolution]
+    strategy: Strategy
+    before: Exploitability
+    after: Exploitability
+    best: float | None
+    """Exploitability with best play below the limit by the players that were solved for."""
+    seconds: float
+
+    @classmethod
+    def of(
+        cls,
+        limit: Limit,
+        solved: Sequence[LimitedSolution],
+        best_below: bool,
+        meter: Meter,
+        began: float,
+    ) -> Found:
+        """Join the strategies of both players and evaluate them."""
+        import subgame as sg
+        from subgame.refine.sequence.programs import best_completion
+
+        tree, probs = limit.tree, list(limit.blueprint.probs)
+        for p, side in zip(limit.players, solved, strict=True):
+            probs[p] = side.strategy.probs[p]
+        limited = str(sequence_limit(solved[0]).game_name)
+        notes = {"schedule": solved[0].result.schedule, "limited": limited}
+        strategy = sg.Strategy(tree, (probs[0], probs[1]), notes)
+        meter.update("Evaluating the solution in the whole game")
+        before, after = (sg.exploitability(tree, s) for s in (limit.blueprint, strategy))
+        best = None
+        if best_below:
+            kept = [-wins for wins in after.per_seat]  # what each seat wins at least
+            for p in limit.players:
+                best_play = best_completion(tree, strategy, at=limit.subgames, player=p)
+                kept[p] = best_play.value
+            best = -sum(kept) / 2
+        took = time.perf_counter() - began
+        return cls(limit, solved, strategy, before, after, best, took)
 
     @property
-    def players(self) -> tuple[int, ...]:
-        """The players that are solved for."""
-        return tuple(self.values)
+    def is_worse(self) -> bool:
+        """Whether a best response wins more than before, beyond rounding."""
+        rounding = self.strategy.tree.precision * sum(map(abs, self.before.per_seat))
+        return self.after.mean > self.before.mean + rounding
 
-    @classmethod
-    def made(
-        cls, tree: PublicTree, blueprint: Strategy, where: Where, values: Evaluator, meter: Meter
-    ) -> Self:
-        """A limit with continuations of one of the kinds in `WAYS`."""
-        import subgame as sg
-        from subgame.refine.continuations import Continuations, biased
-        from subgame.refine.sequence.continuations import all_pure
+    @property
+    def error(self) -> float:
+        """The largest standard error of a leaf value."""
+        return max(side.limited.standard_error for side in self.solved)
 
-        subgames, way = sg.cut(tree, places(tree, where.at)), where.continuations
-        players = (0, 1) if where.player is None else (where.player,)
-        offered: dict[int, Continuations] = {}
-        for p in players:
-            meter.update(f"Computing continuations of player {1 - p}")
-            if way == "none":
-                offered[p] = Continuations.of(blueprint, 1 - p)
-            elif way == "all":
-                offered[p] = all_pure(tree, at=subgames, player=1 - p)
-            elif way == "self":
-                offered[p] = sg.self_generated(
-                    tree, blueprint, at=subgames, player=p, count=where.count or SELF
-                )
-            else:
-                offered[p] = biased(blueprint, 1 - p)[: where.count]
-        by_player = dict.fromkeys(players, values)
-        return cls(tree, blueprint, subgames, by_player, offered, where.at or ())
+    def above(self) -> Iterator[tuple[int, str, dict[str, float]]]:
+        """(player, infoset, action probabilities) of the infosets above the limit."""
+        sides = self.limit.tree.players
+        for p, side in zip(self.limit.players, self.solved, strict=True):
+            for name in sequence_limit(side).players[p].names:
+                if name in sides[p].index:
+                    row = self.strategy.row(p, sides[p].index[name])
+                    yield p, f"player {p}: {name}" if name in sides[1 - p].index else name, row
 
-    @classmethod
-    def trained(cls, path: Path, tree: PublicTree, blueprint: Strategy, where: Where) -> Self:
-        """The limit that a file of networks was trained for."""
-        import subgame as sg
-        from subgame.refine.sequence.leaf_network import load_leaf_networks
-
-        at, player = where.at, where.player
-        networks = load_leaf_networks(path, tree)
-        learned_at = jsonlib.loads(next(iter(networks.values())).notes.get("at", "[]"))
-        if at and list(at) != learned_at:
-            raise SubgameError(f"{path} was trained {_places(learned_at)}, not {_places(at)}.")
-        if player is not None and player not in networks:
-            raise SubgameError(
-                f"{path} was only trained for player {1 - player}; train one with --player "
-                f"{player}."
-            )
-        players = tuple(networks) if player is None else (player,)
-        subgames, values = sg.cut(tree, places(tree, learned_at)), {p: networks[p] for p in players}
-        offered = {p: network.continuations for p, network in values.items()}
-        return cls(tree, blueprint, subgames, values, offered, learned_at)
+    def as_dict(self, leaves: str) -> dict[str, object]:
+        """The output of ``--json``."""
+        limit = self.limit
+        answer: dict[str, Any] = {
+            "game": limit.tree.game_name,
+            "limit": [subgame.name for subgame in limit.subgames],
+            "players": list(limit.players),
+            "leaves": leaves,
+            "continuations": {str(p): list(offered.names) for p, offered in limit.offered.items()},
+            "schedule": self.solved[0].result.schedule,
+            "infosets": limit.tree.num_infosets,
+            "infosets_limited": [sequence_limit(side).num_infosets for side in self.solved],
+            "standard_error": self.error,
+            "strategy": {name: row for _, name, row in self.above()},
+            **compared(self.before, self.after),
+            "seconds": self.seconds,
+        }
+        return answer | ({} if self.best is None else {"exploitability_best_below": self.best})
 
 
-def _places(at: Sequence[str]) -> str:
-    return "at " + " and ".join(f"'{name}'" for name in at)
+def show(console: Console, result: Found, line: Line, leaves: str, out: Path | None) -> None:
+    limit = result.limit
+    names = [subgame.name for subgame in limit.subgames]
+    where_to = f"{len(names)} public states" if len(names) > 1 else f"'{one_line(names[0])}'"
+    console.print(Text(f"{limit.tree.game_name}, solved down to {where_to}", style="bold"))
+    console.print(_summary(result, leaves))
+    above = list(result.above())
+    left, what = len(above) - SHOWN, "more infosets above the limit"
+    console.print(strategy_table(above[:SHOWN], "plays now", left, what))
+    places = " ".join(f"--at {shlex.quote(name)}" for name in limit.at)
+    way = "bias" if line.options.get("--continuations", ())[1:] == ("self",) else "self"
+    trained = ["--leaves"] if leaves.endswith(SAVED) else []  # a network has its own continuations
+    other = line.again(
+        f"{places} --continuations {way} --best-below",
+        without=[*OFFERED, "--best-below", "--out", *trained],
+    )
+    steps = [(other, "try other continuations, and best play below the limit")]
+    if leaves == "exact":
+        train = line.then("train", shlex.join(line.arguments), LIMIT, "--out leaves.safetensors")
+        steps.append((train, "train a network for the values at the limit"))
+    if out is not None:
+        files = shlex.join([line.arguments[0], str(out)])
+        steps.append((line.then("exploit", files, PLACE), "see where the strategy loses most"))
+    next_steps(console, *steps)
+
+
+def _summary(result: Found, leaves: str) -> Table:
+    grid = Facts()
+    add, word = grid.add, change_text(result.before, result.after)
+    before, after = (number_text(max(gap.mean, 0.0)) for gap in (result.before, result.after))
+    add("exploitability before", before, "what a best response wins, mean of both seats")
+    add("exploitability after", after, f"{word}; the blueprint is played below the limit")
+    if result.best is not None:
+        note = "best play instead of the blueprint below the limit"
+        add("with best play below", number_text(max(result.best, 0.0)), note)
+    for p in result.limit.players:
+        names = result.limit.offered[p].names
+        listed = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+        add(f"continuations of player {1 - p}", f"{len(names):,}", one_line(listed))
+    sizes = " and ".join(f"{sequence_limit(side).num_infosets:,}" for side in result.solved)
+    add("infosets", sizes, f"instead of {result.limit.tree.num_infosets:,}")
+    error = f"{result.error:.3g}" if result.error else "0"
+    blurs = [getattr(result.limit.values[p], "data_error", 0.0) for p in result.limit.players]
+    data = f"; error of its training data {max(blurs):.3g}" if any(blurs) else ""
+    add("error of leaf values", error, f"standard error, {leaves}{data}")
+    add("time", seconds_text(result.seconds), f"solved by {result.solved[0].result.schedule}")
+    return grid

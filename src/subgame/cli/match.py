@@ -14,8 +14,15 @@ from rich.text import Text
 
 from subgame.agent_names import VALUES, check_values
 from subgame.cli.arguments import GAME_HELP, JsonOption, grouped, opt, option
-from subgame.cli.checks import check_least, check_readable, check_writable
-from subgame.cli.common import bounded, emit, load_game, stdout
+from subgame.cli.common import (
+    bounded,
+    check_least,
+    check_readable,
+    check_writable,
+    emit,
+    load_game,
+    stdout,
+)
 from subgame.cli.options import SeedOption
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError

@@ -9,8 +9,7 @@ import typer
 from rich.text import Text
 
 from subgame.cli.arguments import GameArgument, grouped, opt
-from subgame.cli.checks import check_least
-from subgame.cli.common import load_game, stdout
+from subgame.cli.common import check_least, load_game, stdout
 from subgame.cli.match import AGENT, Agents, check_agent
 from subgame.cli.progress import Meter
 

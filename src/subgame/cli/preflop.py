@@ -14,14 +14,12 @@ from subgame.cli.arguments import (
     grouped,
     option,
 )
-from subgame.cli.checks import check_device, check_least
-from subgame.cli.common import check_form, emit, iterations_text, stdout
+from subgame.cli.common import check_device, check_form, check_least, emit, iterations_text, stdout
 from subgame.cli.progress import Meter, range_memory
 from subgame.errors import SubgameError, human_bytes
 
 if TYPE_CHECKING:
     from subgame.games.holdem.game import Holdem
-    from subgame.show.grid import Square
     from subgame.spots.decisions import Decision
     from subgame.spots.preflop import PreflopDecision
     from subgame.spots.tables import Table
@@ -76,7 +74,6 @@ class Found:
     """A decision, and how good the solution is."""
 
     decision: PreflopDecision | Decision
-    squares: list[list[Square]]
     rows: Table
     value: float
     exploitability: float
@@ -162,13 +159,12 @@ def _by_classes(tree: Tree, how: Solving, line: str) -> Found:
         )
     shown = solved.decision(line)
     rows, gap = shown.class_table(), solved.exploitability
-    return Found(shown, shown.squares(), rows, solved.value, gap, solved.iterations)
+    return Found(shown, rows, solved.value, gap, solved.iterations)
 
 
 def _flop(game: Holdem, how: Solving, line: str) -> Found:
     import subgame as sg
     from subgame.spots.browse import Explorer
-    from subgame.spots.hand_classes import squares
     from subgame.tree.ranges.tree import range_tree
 
     with Meter("flop hold'em") as meter:
@@ -189,7 +185,7 @@ def _flop(game: Holdem, how: Solving, line: str) -> Found:
         )
     shown = Explorer(result.strategy).decision(line)
     rows, gap = shown.class_table(values=False), float(result.exploitability)
-    return Found(shown, squares(shown), rows, -result.value, gap, result.iterations)
+    return Found(shown, rows, -result.value, gap, result.iterations)
 
 
 def _print(solution: Found, tree: Tree, line: str) -> None:
@@ -205,7 +201,7 @@ def _print(solution: Found, tree: Tree, line: str) -> None:
     after = f" after {here.words}" if here.words else ", first to act"
     title = Text.assemble((seat, "bold"), f"{after}, {tree.stack:g} big blinds")
     width = hand_grid.cell_width(console)
-    console.print(hand_grid.draw(here, title, console, width, solution.squares))
+    console.print(hand_grid.draw(here, title, console, width))
     console.print()
     console.print(
         f"  The small blind wins {solution.value:+.4f} big blinds a hand; a best response gains "

@@ -12,20 +12,35 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from subgame.cli.arguments import GAME_HELP, SecondsOption, completing, game_argument, grouped, opt
-from subgame.cli.checks import check_player
-from subgame.cli.common import SAVED, check_spot, emit, finish, load_game, save_files, stdout
+from subgame.cli.common import (
+    SAVED,
+    check_player,
+    check_spot,
+    emit,
+    finish,
+    load_game,
+    save_files,
+    stdout,
+)
 from subgame.cli.line import Line
-from subgame.cli.options import Given, PlayerOption, Plotted, ThreadedPlace, check_exact
+from subgame.cli.options import (
+    Given,
+    PlayerOption,
+    Plotted,
+    ThreadedPlace,
+    check_exact,
+    places,
+    read_strategy,
+)
 from subgame.cli.progress import Meter, check_range_schedule, range_memory, warm_up, warm_up_gadget
 from subgame.cli.refine_view import not_saved, show
-from subgame.cli.strategies import read_strategy
 from subgame.errors import SubgameError
 from subgame.refine.gadgets import TECHNIQUES, Gadget, technique
 from subgame.solve.schedule import NAMED, parse
 
 if TYPE_CHECKING:
+    from subgame.refine.report import Refinement
     from subgame.refine.subgame import Subgame
-    from subgame.refine.verbs.refine import Refinement
     from subgame.tree.public_tree import PublicTree
     from subgame.tree.strategy import Strategy
 
@@ -243,7 +258,9 @@ def refine_command(
             "There is nothing to refine: the player has no decision in these subgames."
         )
     first = results[0]
-    refused = not_saved(output, first.technique.name, first)
+    refused = None
+    if output.out is not None and not output.allow_worse and first.is_worse:
+        refused = not_saved(output.out, first.technique.name, first.before, first.after)
     saved = (None if refused else output.out, partial(_save, first, spot))
     failure = save_files(saved, (output.plot, output.drawing(first))) or refused
     if output.json:
@@ -327,14 +344,6 @@ def _read_spot(spot: Path, source: Given, memory_limit: str) -> Strategy:
     saved = load(spot, memory_limit=memory_limit)
     text = source.strategy
     return saved if text is None else read_strategy(saved.tree, text, source.seed)
-
-
-def places(tree: PublicTree, at: Sequence[str] | None) -> str | list[str]:
-    """The argument of `subgame.cut`; without one, where the kind of tree is cut by default."""
-    from subgame.refine.verbs.cut import default_frontier
-
-    chosen = list(at or [default_frontier(tree)])
-    return chosen[0] if len(chosen) == 1 else chosen
 
 
 def _prepare(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
@@ -27,10 +27,9 @@ from subgame.cli.console import (
 )
 from subgame.cli.line import PLACE, Line
 from subgame.errors import SubgameError
-from subgame.refine.report import kept_text
 
 if TYPE_CHECKING:
-    from subgame.refine.verbs.refine import Part, Refinement
+    from subgame.refine.report import Part, Refinement
     from subgame.solve.evaluate import Exploitability
     from subgame.tree.strategy import Strategy
 
@@ -274,34 +273,11 @@ def _frequencies(result: Refinement, rough: Strategy) -> Table:
     return shown
 
 
-class Written(Protocol):
-    """Options of what a command writes."""
-
-    @property
-    def out(self) -> Path | None: ...
-    @property
-    def allow_worse(self) -> bool: ...
-
-
-class Improvement(Protocol):
-    """A strategy made from another, which it may make worse."""
-
-    @property
-    def before(self) -> Exploitability: ...
-    @property
-    def after(self) -> Exploitability: ...
-    @property
-    def is_worse(self) -> bool: ...
-
-
-def not_saved(output: Written, what: str, result: Improvement) -> SubgameError | None:
+def not_saved(out: Path, what: str, before: Exploitability, after: Exploitability) -> SubgameError:
     """The error for a strategy that is worse than the one before, and so is not saved."""
-    if output.out is None or output.allow_worse or not result.is_worse:
-        return None
     return SubgameError(
-        f"{output.out} was not saved, because {what} made the strategy more exploitable: "
-        f"{result.before:.4g} before, {result.after:.4g} after. Give --allow-worse to save it all "
-        "the same."
+        f"{out} was not saved, because {what} made the strategy more exploitable: {before:.4g} "
+        f"before, {after:.4g} after. Give --allow-worse to save it all the same."
     )
 
 
@@ -311,8 +287,7 @@ def _lead_on(
 ) -> None:
     first = founds[0]
     for result in founds:
-        kept_in = kept_text(result)
-        if kept_in:
+        if kept_in := result.kept_text:
             named = f"{result.technique.name}: " if len(founds) > 1 else ""
             console.print(Text(f"  {named}{kept_in}", "yellow"))
     if len(founds) > 1:

@@ -86,7 +86,7 @@ class Reporting:
 
     def check(self) -> None:
         """Refuse files that cannot be written."""
-        from subgame.cli.checks import check_apart, check_device, check_least, check_writable
+        from subgame.cli.common import check_apart, check_device, check_least, check_writable
 
         for path in self.out or []:
             check_writable("--out", path)
@@ -235,7 +235,7 @@ def _game(spot: Spot, flop: str) -> Holdem:
 
 
 def _write(rows: Table, mean: dict[str, Any], how: Reporting, title: str, said: str) -> None:
-    from subgame.spots.pages import save_page
+    from subgame.spots.report import save_page
 
     def save(path: Path) -> None:
         if path.suffix == ".html":

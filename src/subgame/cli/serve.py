@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from subgame.cli.arguments import check_memory, option
-from subgame.cli.checks import check_least
-from subgame.cli.common import bounded, stdout
+from subgame.cli.common import bounded, check_least, stdout
 from subgame.errors import SubgameError
 
 LONGEST = 10**8

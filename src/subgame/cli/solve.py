@@ -15,9 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 from subgame.cli.arguments import GameArgument, completing, grouped, opt
-from subgame.cli.checks import check_apart, check_writable
 from subgame.cli.common import (
     STOPPED,
+    check_apart,
+    check_writable,
     emit,
     finish,
     load_game,

@@ -1,23 +1,35 @@
-"""The options of ``subgame endgame`` that describe a spot."""
+"""The options of ``subgame endgame``: the spot, what is shown of it and what is saved."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from subgame.cli.arguments import opt
-from subgame.cli.common import announce
-from subgame.errors import FieldError, SubgameError, read_text
+from subgame.cli.common import (
+    announce,
+    check_apart,
+    check_checkpoint,
+    check_form,
+    check_readable,
+    check_saved,
+)
+from subgame.errors import FieldError, SubgameError, did_you_mean, read_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from subgame.games.holdem.bets import BetSizes
     from subgame.games.holdem.cards import Deck
     from subgame.games.holdem.game import Holdem
+    from subgame.solve.solver import Run
+    from subgame.spots.endgame import Endgame
     from subgame.spots.locks import Lock
+
 
 T = TypeVar("T")
 BETS = "0.5x 1x a"
@@ -94,7 +106,7 @@ class Spot:
     def game(self, file: Path | None) -> Holdem:
         """The spot that the options or a file describe."""
         from subgame.games.holdem import libratus
-        from subgame.games.holdem.spot_form import SpotForm
+        from subgame.games.holdem.spots import SpotForm
 
         if file is not None:
             return libratus.read(file, self._sizes())
@@ -201,3 +213,105 @@ def _with_options(read: Callable[[], T]) -> T:
             for name, sentence in error.fields.items()
         ]
         raise SubgameError(" ".join(dict.fromkeys(said))) from None
+
+
+TABLES = ("hands", "classes", "actions", "ghosts")
+WITHOUT_RIVERS = "without-rivers"
+KINDS = ("state", "strategy", "half", WITHOUT_RIVERS)
+
+
+@dataclass(frozen=True)
+class Looking:
+    """What is shown."""
+
+    PANEL: ClassVar[str] = "Output"
+    line: str | None = opt(
+        None,
+        "ACTIONS",
+        "Also show the decision after these actions and cards: r50, 'check, bet 50' or "
+        "'c r50 c / 3c'.",
+    )
+    hand: str | None = opt(
+        None,
+        "HANDS",
+        "Show EV, equity, EQR and the EV of each action for a hand (AhKh), a class (AKs) or a "
+        "range, at the decision of --line.",
+    )
+    ghosts: bool = opt(
+        False,
+        None,
+        "Also show the decisions that are hardly ever reached, on the street of --line, and "
+        "what play loses there if the opponent makes a mistake.",
+    )
+    csv: str | None = opt(
+        None,
+        "TABLE",
+        "Print a table as CSV instead: hands, classes or actions of the decision, or ghosts.",
+    )
+    json: bool = opt(False, None, "Print one JSON object instead of tables.")
+
+    def check(self) -> None:
+        """Refuse unknown tables and two forms at once, before any work is done."""
+        if self.csv is not None and self.csv not in TABLES:
+            raise did_you_mean("table", self.csv, TABLES)
+        check_form(self.csv, self.json)
+
+    def check_hand(self, deck: Deck) -> None:
+        """Refuse hands that cannot be read, before anything is solved."""
+        if self.hand is not None:
+            from subgame.spots.decisions import check_hands
+
+            check_hands(deck, self.hand)
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """What is saved."""
+
+    PANEL: ClassVar[str] = "Files"
+    out: Path | None = opt(
+        None, "FILE", "Save the spot and its strategy; FILE ends in .safetensors."
+    )
+    save: str = opt(
+        "state",
+        "KIND",
+        "What --out saves: state, which can be solved further; strategy, a third as large; half, "
+        "the strategy in 16 bits; or without-rivers, far smaller, whose rivers are solved again "
+        "where they are looked at.",
+        True,
+    )
+    checkpoint: Path | None = opt(
+        None,
+        "FILE",
+        "Save the state of the solver now and then, at the end and on Ctrl-C. A checkpoint in FILE "
+        "is replaced, another file is not.",
+    )
+    resume: Path | None = opt(
+        None, "FILE", "Continue from a file of --checkpoint or --out, as FILE alone does."
+    )
+
+    def check(self) -> None:
+        """Refuse files that cannot be written or read."""
+        check_saved("--out", self.out)
+        check_saved("--checkpoint", self.checkpoint)
+        check_checkpoint(self.checkpoint)
+        check_readable("--resume", self.resume, "a file saved by --checkpoint or --out")
+        if self.save not in KINDS:
+            raise did_you_mean("kind of file", self.save, KINDS)
+        check_apart(("--out", self.out), ("--checkpoint", self.checkpoint))
+
+    def check_kind(self, game: Holdem, locks: Sequence[object]) -> None:
+        """Refuse a spot that cannot be saved so, before it is solved."""
+        if self.out is not None and self.save == WITHOUT_RIVERS:
+            from subgame.refine.ranges.compact_spots import check_compact
+
+            check_compact(game, locks)
+
+    def writer(self, solved: Endgame, run: Run) -> Callable[[Path], None]:
+        """What writes the file of --out."""
+        if self.save == WITHOUT_RIVERS:
+            from subgame.refine.ranges.compact_spots import save_compact
+
+            return partial(save_compact, solved)
+        state = run if self.save == "state" else None
+        return partial(solved.save, run=state, half=self.save == "half")

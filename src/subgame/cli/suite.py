@@ -11,8 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from subgame.cli.arguments import JsonOption, grouped, opt
-from subgame.cli.checks import check_apart, check_least, check_picture, check_writable
-from subgame.cli.common import announce, bounded, emit, finish, save_files, stdout
+from subgame.cli.common import (
+    announce,
+    bounded,
+    check_apart,
+    check_least,
+    check_picture,
+    check_writable,
+    emit,
+    finish,
+    save_files,
+    stdout,
+)
 
 PROCESS = 1e9
 """Bytes of the process of a task, about."""

@@ -317,10 +317,10 @@ no-limit-kuhn no_limit:NoLimitKuhn Kuhn with bets of any size; Ganzfried & Sandh
 no-limit-leduc no_limit:NoLimitLeduc Leduc with bets of any size; Ganzfried & Sandholm 2013
 nlfh holdem.spots:nlfh No-limit flop hold'em, two betting rounds; Brown & Sandholm 2017, App. G
 nlth holdem.spots:nlth No-limit turn hold'em, three betting rounds; Brown & Sandholm 2017, App. G
-nlfh-small holdem.named:nlfh_small Small flop hold'em; Brown & Sandholm 2017, Table 3, sizes ours
-nlfh-small-alt holdem.named:nlfh_small_alt The same with two bets before the flop and one on it
-nlfh-large holdem.named:nlfh_large Large flop hold'em; Brown & Sandholm 2017, Table 4, sizes ours
-nlth-no-limp holdem.named:nlth_no_limp Turn hold'em; Brown & Sandholm 2017, Table 5, sizes ours
+nlfh-small holdem.spots:nlfh_small Small flop hold'em; Brown & Sandholm 2017, Table 3, sizes ours
+nlfh-small-alt holdem.spots:nlfh_small_alt The same with two bets before the flop and one on it
+nlfh-large holdem.spots:nlfh_large Large flop hold'em; Brown & Sandholm 2017, Table 4, sizes ours
+nlth-no-limp holdem.spots:nlth_no_limp Turn hold'em; Brown & Sandholm 2017, Table 5, sizes ours
 phantom-ttt dark_board:PhantomTicTacToe Tic-tac-toe in which nobody sees the opponent's stones
 random random_game:RandomGame A small random game, the same for the same seed
 rhode-island rhode_island:RhodeIsland Hold'em with one hidden card and two board cards

@@ -21,7 +21,8 @@ from subgame.games import load
 from subgame.papers.brown2017_tables import FIGURES, LARGE, ROWS, SMALL, STEPS
 from subgame.papers.cells import made_by
 from subgame.papers.report import Record
-from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
+from subgame.refine.gadgets import Gadget, Resolve
+from subgame.refine.learners import GadgetInputs
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import parse
 from subgame.tree.ranges.tree import compile_range_tree

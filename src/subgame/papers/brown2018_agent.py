@@ -36,7 +36,7 @@ from subgame.play.agent import Agent
 from subgame.play.blueprint_agent import BlueprintAgent, loaded
 from subgame.play.blueprint_values import BlueprintValues
 from subgame.play.hunl.agent import HoldemAgent
-from subgame.play.hunl.plans import BOTH
+from subgame.play.hunl.early import BOTH
 from subgame.play.lbr import SETTINGS, LocalBestResponse
 from subgame.play.log import FORMAT
 from subgame.play.match import Estimate

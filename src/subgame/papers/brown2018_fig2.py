@@ -46,12 +46,12 @@ from subgame.papers import brown2017_table2
 from subgame.papers.off_tree import Allowances, OffTree, allowances
 from subgame.papers.report import Found, Progress, Record, device, mbb, panel, row, series
 from subgame.refine.behind import GadgetRun
-from subgame.refine.gadgets import Gadget, GadgetInputs, Maxmargin, Resolve
-from subgame.refine.payoffs import reliable
-from subgame.refine.ranges.gifts import rows
-from subgame.refine.ranges.layout import flat, transfer
+from subgame.refine.gadgets import Gadget, Maxmargin, Resolve
+from subgame.refine.learners import GadgetInputs
 from subgame.refine.ranges.limit import RangeLimit
 from subgame.refine.ranges.play import BeforeCards
+from subgame.refine.ranges.subgames import flat, rows, transfer
+from subgame.refine.subgame import reliable
 from subgame.refine.verbs.depth import depth_limited, self_generated
 from subgame.refine.verbs.translate import translate
 from subgame.solve.evaluate import exploitability, total

@@ -26,9 +26,9 @@ import subgame as sg
 from subgame.papers.report import Found, Progress, Record, compared, panel, row, series
 from subgame.refine.continuations import Continuations
 from subgame.refine.continuations import biased as biased_continuations
-from subgame.refine.sequence.completion import best_completion
 from subgame.refine.sequence.continuations import all_pure
 from subgame.refine.sequence.limit import DepthLimited
+from subgame.refine.sequence.programs import best_completion
 from subgame.refine.verbs.depth import LimitedSolution
 from subgame.solve.evaluate import expected_value
 

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 import subgame as sg
 from subgame.refine.compact import Compact
 from subgame.refine.gadgets import Gadget
-from subgame.refine.sequence.gadget_game import gadget_form
-from subgame.refine.sequence.subgames import SequenceSubgame
+from subgame.refine.sequence.subgames import SequenceSubgame, gadget_form
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Run
 from subgame.tree.public_tree import PublicTree, embed, places

@@ -26,7 +26,7 @@ import subgame as sg
 from subgame.engines.factory import engine
 from subgame.games.coin_toss import CoinToss, CoinTossState
 from subgame.papers.report import Found, Progress, Record, compared, marks, panel, row
-from subgame.refine.verbs.refine import Refinement
+from subgame.refine.report import Refinement
 
 Rows = list[Record]
 

@@ -30,9 +30,10 @@ from subgame.errors import MemoryLimitError, SubgameError, human_bytes
 from subgame.memory import parse_bytes
 from subgame.refine.accept import SHARES, lost
 from subgame.refine.behind import solve_behind
-from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.payoffs import received_gift, reliable
-from subgame.refine.ranges.gifts import carried_gifts, entered_gifts
+from subgame.refine.gadgets import Gadget
+from subgame.refine.learners import GadgetInputs
+from subgame.refine.ranges.subgames import carried_gifts, entered_gifts
+from subgame.refine.subgame import received_gift, reliable
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import Schedule, parse
 

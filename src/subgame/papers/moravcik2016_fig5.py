@@ -46,10 +46,11 @@ from subgame.games.holdem.game import BOARD_CARDS, HoldemState
 from subgame.memory import most_processes
 from subgame.papers.report import Found, Progress, Record, marks, panel, row
 from subgame.refine.behind import Technique, solve_gadget
-from subgame.refine.gadgets import Gadget, GadgetInputs, Maxmargin, Resolve, Unsafe
-from subgame.refine.payoffs import left, reliable
+from subgame.refine.gadgets import Gadget, Maxmargin, Resolve, Unsafe
+from subgame.refine.learners import GadgetInputs
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.ranges.subgames import RangeSubgame
+from subgame.refine.subgame import left, reliable
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits
 from subgame.solve.workers import stopping

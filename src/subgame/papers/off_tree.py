@@ -20,9 +20,9 @@ from subgame.engines.street import LeafTable, StreetEngine
 from subgame.errors import SubgameError
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import Betting
-from subgame.refine.payoffs import reliable
-from subgame.refine.ranges.gifts import rows
 from subgame.refine.ranges.pairs import PairTables
+from subgame.refine.ranges.subgames import rows
+from subgame.refine.subgame import reliable
 from subgame.tree.public_tree import Numbers
 from subgame.tree.ranges.betting_tree import decisions, grow
 

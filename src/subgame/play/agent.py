@@ -76,7 +76,7 @@ class Agent(ABC):
     seat: int = 0
     random: Random
     recorded: Sequence[tuple[str, ...]] = ()
-    """Its policies in this hand, where they are recorded: see `subgame.play.recorded`."""
+    """Its policies in this hand, where they are recorded: see `subgame.play.scoring`."""
 
     def begin(self, seat: int, seed: int) -> None:
         """A new hand begins; the agent plays `seat` (0 or 1) and draws only by `seed`."""

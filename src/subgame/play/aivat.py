@@ -42,7 +42,7 @@ from subgame.play.packed import unpacked
 from subgame.play.strategies import StrategyAgent
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Followed, Move, Reached
-from subgame.refine.verbs.start import start_of
+from subgame.refine.verbs.cut import start_of
 from subgame.tree.compile import compile
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
@@ -282,7 +282,7 @@ class Aivat:
     def estimate(self, hand: Hand, agent: int = 0) -> float:
         """What the known agent (0 or 1 of the match) won in a hand, without most of its luck.
 
-        Its strategy is the one that was recorded with the hand (`subgame.play.recorded`); without
+        Its strategy is the one that was recorded with the hand (`subgame.play.scoring`); without
         one the agent is asked.
         """
         seat = hand.seats.index(agent)

@@ -33,14 +33,14 @@ from subgame.games.actions import kind_of
 from subgame.games.base import Game
 from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.cards import Deck
-from subgame.games.holdem.equity import equities
+from subgame.games.holdem.evaluate import equities
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.sizes import STREETS
 from subgame.play.agent import Agent, Event, Mixed, Policy, policy_of
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Reached
-from subgame.refine.verbs.start import start_of
+from subgame.refine.verbs.cut import start_of
 
 Floats = NDArray[np.float64]
 MANY = " ".join(f"{0.05 * 1.15**k:.3g}x" for k in range(55))

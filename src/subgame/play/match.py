@@ -42,7 +42,7 @@ class Hand:
     """What agent 0 won, in chips."""
     policies: tuple[tuple[tuple[str, ...], ...], ...] = ()
     """[agent][own decision] what it would have done with every hand, packed by
-    `subgame.play.recorded`; empty where nothing was recorded."""
+    `subgame.play.scoring`; empty where nothing was recorded."""
     estimate: float | None = None
     """What agent 0 won by AIVAT, in chips."""
 

@@ -28,12 +28,12 @@ from subgame.games.holdem.game import Holdem
 from subgame.play.agent import Agent, Always, Event, Uniform, policy_of
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.hunl.agent import HoldemAgent
-from subgame.play.hunl.plans import BOTH, FLOP
+from subgame.play.hunl.early import BOTH, FLOP
 from subgame.play.hunl.preflop_values import PreflopValues
 from subgame.play.protocols.remote import started
 from subgame.play.searching import LimitedAgent, NestedAgent, SearchAgent
 from subgame.play.strategies import BettingGame, StrategyAgent, Translated
-from subgame.refine.verbs.start import every_decision, start_of
+from subgame.refine.verbs.cut import every_decision, start_of
 from subgame.solve.evaluate import best_response_strategy
 from subgame.solve.solver import solve
 from subgame.tree.compile import compile

@@ -23,9 +23,9 @@ from subgame.engines.blas import one_blas_thread
 from subgame.engines.numba.strengths import ahead, mean_ahead
 from subgame.games.holdem.cards import DECK, Deck
 from subgame.games.holdem.game import BOARD_CARDS, Holdem, HoldemState
+from subgame.games.holdem.ranges import class_of
 from subgame.games.holdem.rules import Betting
 from subgame.spots.classes import preflop
-from subgame.spots.decisions import class_of
 
 Floats = NDArray[np.float64]
 ITERATIONS = 200

@@ -29,8 +29,7 @@ from subgame.engines.numba.strengths import mean_ahead
 from subgame.errors import SubgameError
 from subgame.games.actions import kind_of
 from subgame.games.base import CHANCE
-from subgame.games.holdem.equity import beaten, dense_ranks
-from subgame.games.holdem.evaluate import rank_hands
+from subgame.games.holdem.evaluate import beaten, dense_ranks, rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.play.agent import Agent, Event, Policy, draw
 from subgame.play.aivat import Tally, ValueFunction, range_policy, weighted_mean

@@ -24,9 +24,8 @@ from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.limit import Limit
 from subgame.refine.live import Book, Clock, Live, Rows, Search
 from subgame.refine.reached import Followed, Move, Reached
-from subgame.refine.verbs.cut import by_kind
+from subgame.refine.verbs.cut import by_kind, start_of
 from subgame.refine.verbs.depth import limited_at
-from subgame.refine.verbs.start import start_of
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]

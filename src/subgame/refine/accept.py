@@ -27,8 +27,9 @@ import numpy as np
 
 from subgame.engines.arrays import TINY, Array, namespace
 from subgame.engines.contract import Engine, Numbers
-from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.payoffs import left
+from subgame.refine.gadgets import Gadget
+from subgame.refine.learners import GadgetInputs
+from subgame.refine.subgame import left
 
 SHARES = (1.0, 0.75, 0.5, 0.25, 0.1, 0.03)
 """Shares of the solution that are tried, as long as each is better than the one before."""

@@ -14,10 +14,9 @@ from subgame.engines.contract import Engine, Numbers
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.refine.accept import Acceptance
-from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.learners import Choice
-from subgame.refine.payoffs import left
-from subgame.refine.subgame import Subgame
+from subgame.refine.gadgets import Gadget
+from subgame.refine.learners import Choice, GadgetInputs
+from subgame.refine.subgame import Subgame, left
 from subgame.solve.evaluate import Exploitability
 from subgame.solve.lp import solve_lp
 from subgame.solve.results import Result

@@ -21,11 +21,12 @@ from subgame.engines.arrays import Floats
 from subgame.engines.contract import Engine
 from subgame.errors import DAMAGED, SubgameError, brief, did_you_mean
 from subgame.refine.behind import RefineOptions, Solving, solve_gadget
-from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
+from subgame.refine.gadgets import Gadget, Resolve
 from subgame.refine.gadgets import technique as technique_named
+from subgame.refine.learners import GadgetInputs
 from subgame.refine.subgame import At, Subgame
 from subgame.solve.cfr import Cfr
-from subgame.solve.options import check_options, made_of, with_options
+from subgame.solve.limits import check_options, made_of, with_options
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import whole_solves
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors

@@ -9,9 +9,9 @@ solves on the way: `self_generation` is its loop, and `subgame.self_generated` t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,13 +72,7 @@ class Continuations:
         return cls(tree, player, titles, np.stack([strategy.probs[player] for strategy in every]))
 
 
-class Grown(Protocol):
-    """Continuations of any kind, which can be counted."""
-
-    def __len__(self) -> int: ...
-
-
-GrownT = TypeVar("GrownT", bound=Grown)
+GrownT = TypeVar("GrownT", bound=Sized)
 
 
 def self_generation(first: GrownT, count: int, respond: Callable[[GrownT], GrownT]) -> GrownT:

@@ -26,9 +26,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
-from subgame.refine.inputs import GadgetInputs as GadgetInputs
 
 if TYPE_CHECKING:
+    from subgame.refine.learners import GadgetInputs
     from subgame.solve.cfr import Learner
 
 

@@ -31,9 +31,10 @@ from subgame.errors import ArgumentError, SubgameError
 from subgame.games.base import TERMINAL
 from subgame.games.holdem.translation import MAPPINGS, ActionMapping, likelihood, translated
 from subgame.refine.behind import Technique, play_gadget
-from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.payoffs import carried_gift, received_gift
+from subgame.refine.gadgets import Gadget
+from subgame.refine.learners import GadgetInputs
 from subgame.refine.reached import Followed, Reached
+from subgame.refine.subgame import carried_gift, received_gift
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import Limits
 

@@ -15,13 +15,11 @@ from subgame import __version__
 from subgame.errors import FieldError, SubgameError, printable
 from subgame.serve.api_games import games_router
 from subgame.serve.api_histories import histories_router
-from subgame.serve.api_jobs import jobs_router
+from subgame.serve.api_jobs import jobs_router, live_router
 from subgame.serve.api_play import play_router
-from subgame.serve.api_reports import reports_router
-from subgame.serve.api_solutions import solutions_router
+from subgame.serve.api_solutions import reports_router, solutions_router
 from subgame.serve.guard import App
 from subgame.serve.jobs import FullError
-from subgame.serve.live import live_router
 from subgame.serve.store import NotFoundError
 
 NEEDED = (

@@ -175,8 +175,7 @@ def solve_game(body: SolveGame, request: Request) -> Row:
         **(body.stop.limits(1e-3) if body.schedule != "lp" else {}),
     }
     usual = str(rules) if len(str(rules)) <= 40 else str(rules).partition("(")[0]
-    name = checked_name(body.name) if body.name.strip() else f"{usual}, {body.schedule}"
-    return queue.submit(task, name)
+    return queue.submit(task, checked_name(body.name, f"{usual}, {body.schedule}"))
 
 
 class Known:

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from subgame.errors import SubgameError, did_you_mean
-from subgame.refine.gadgets import Gadget, GadgetInputs
+from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
+from subgame.refine.learners import GadgetInputs
 
 if TYPE_CHECKING:
     from subgame.engines.arrays import Array

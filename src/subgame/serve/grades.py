@@ -1,18 +1,31 @@
-"""What a person won at a table, and what each decision cost beside a solution's best action."""
+"""What a person won at a table, and what each decision cost beside a solution's best action.
+
+Hands of whole hold'em are graded by the agent, one at a time, whoever asks for them: those at a
+table in the background, while the next one is played.
+"""
 
 from __future__ import annotations
 
+import logging
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypedDict
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import count
+from queue import PriorityQueue
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from subgame.errors import SubgameError
 
 if TYPE_CHECKING:
     from subgame.games.base import Game
-    from subgame.play.hunl.grading import GradedDecision
+    from subgame.games.holdem.game import Holdem
+    from subgame.play.hunl.grading import GradedDecision, HandGrader
+    from subgame.refine.reached import Move
     from subgame.serve.store import Row
     from subgame.spots.endgame import Endgame
+
 
 DIGITS = 4
 GOOD = 0.005
@@ -159,9 +172,20 @@ def result(row: Row, game: Game) -> dict[str, object]:
     }
 
 
+def moves_of(hand: Row) -> list[Move]:
+    """The moves of a hand that is over."""
+    return [(int(player), str(action)) for player, action in hand["moves"]]
+
+
+def own_seat(hand: Row) -> int:
+    """The seat in which the person played a hand."""
+    seat: int = hand["seats"].index(0)
+    return seat
+
+
 def past(hand: Row) -> dict[str, object]:
     """A hand that is over as the list of hands shows it."""
-    seat, rows = hand["seats"].index(0), hand.get("grades", [])
+    seat, rows = own_seat(hand), hand.get("grades", [])
     known = [row["lost"] for row in rows if row["lost"] is not None]
     return {
         "number": hand["hand"] + 1,
@@ -173,3 +197,73 @@ def past(hand: Row) -> dict[str, object]:
         "waits": "grades" not in hand,
         "why": hand.get("why", ""),
     }
+
+
+# By the agent --------------------------------------------------------------------------------
+KEPT = 2000
+"""Graded hands that are remembered."""
+LOGGER = logging.getLogger("subgame")
+_solving = threading.Lock()
+_known: OrderedDict[Any, list[Grade]] = OrderedDict()
+
+
+@lru_cache(maxsize=1)
+def grader() -> HandGrader:
+    """Grades by the agent's blueprint and its solves."""
+    from subgame.games import load
+    from subgame.play.hunl.grading import HandGrader
+    from subgame.play.hunl.turn import load_kernels
+    from subgame.play.named import whole_blueprint
+
+    game = load("hunl")
+    blueprint = whole_blueprint(game)
+    assert blueprint is not None
+    load_kernels(blueprint.game.deck)
+    return HandGrader(blueprint)
+
+
+def graded_moves(game: Holdem, moves: Sequence[Move], seat: int) -> list[Grade]:
+    """The decisions of the player in a seat; a hand that was graded before is not solved again."""
+    held, rest = [action for _, action in moves[:2]], moves[2:]
+    key = game.rules.stacks, *held, *((int(player), action) for player, action in rest), seat
+    with _solving:
+        if key not in _known:
+            _known[key] = [solved_grade(row) for row in grader().grade(game, moves, seat)]
+            while len(_known) > KEPT:
+                _known.popitem(last=False)
+        return _known[key]
+
+
+def graded_or_why(game: Holdem, moves: Sequence[Move], seat: int) -> tuple[list[Grade], str]:
+    """The same, or why there are no grades."""
+    try:
+        rows = graded_moves(game, moves, seat)
+    except SubgameError as error:
+        return [], error.sentence
+    except MemoryError:
+        return [], "There was not enough memory to solve it."
+    return rows, "" if rows else "There was nothing to decide."
+
+
+class Background:
+    """A thread that does one thing after another, those first that cost least."""
+
+    def __init__(self) -> None:
+        self._waiting: PriorityQueue[tuple[int, int, Callable[[], None]]] = PriorityQueue()
+        self._starting, self._started, self._count = threading.Lock(), False, count()
+
+    def do(self, work: Callable[[], None], cost: int) -> None:
+        """Do something when all that costs less is done, and what came before at the same cost."""
+        self._waiting.put((cost, next(self._count), work))
+        with self._starting:
+            if not self._started:
+                threading.Thread(target=self._run, daemon=True).start()
+                self._started = True
+
+    def _run(self) -> None:
+        while True:
+            work = self._waiting.get()[-1]
+            try:
+                work()
+            except Exception:  # the next ones are still to be done
+                LOGGER.exception("Work in the background has failed.")

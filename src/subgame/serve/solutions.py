@@ -96,7 +96,7 @@ def _decision(decision: Decision, values: bool) -> dict[str, object]:
     """The actions, and the strategy of each hand."""
     import numpy as np
 
-    from subgame.spots.made_hands import DRAWS, draw, made_hand, made_order
+    from subgame.spots.hand_classes import DRAWS, draw, made_hand, made_order
 
     held = np.flatnonzero(decision.reach > 0)
     actions = []

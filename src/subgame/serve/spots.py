@@ -103,7 +103,7 @@ class Spot(Model):
     def game(self) -> Holdem:
         """The game; raises a `FieldError` with everything that is wrong."""
         from subgame.games.holdem.cards import deck_named
-        from subgame.games.holdem.spot_form import SpotForm
+        from subgame.games.holdem.spots import SpotForm
 
         wrong = self._sizes()
         form = SpotForm(
@@ -272,18 +272,10 @@ def range_view(text: str, deck: str = "full") -> dict[str, Any]:
 
 
 def _range_view(made: Range) -> dict[str, object]:
-    from subgame.games.holdem.ranges import class_hands
-
-    deck, classes = made.deck, {}
-    for high in range(deck.num_ranks):
-        for low in range(high + 1):
-            for kind in "p" if high == low else "so":
-                weights = made.weights[class_hands(high, low, kind, deck)]
-                name = deck.ranks[high] + deck.ranks[low] + kind.replace("p", "")
-                classes[name] = round(float(weights.mean()), 4)
+    classes = {name: round(weight, 4) for name, weight in made.by_class().items()}
     return {
         "text": str(made),
         "combos": round(float(made.combos), 4),
-        "share": float(made.combos) / deck.num_hands,
+        "share": float(made.combos) / made.deck.num_hands,
         "classes": {name: weight for name, weight in classes.items() if weight},
     }

@@ -63,12 +63,16 @@ class NotFoundError(SubgameError):
     """There is nothing of that name."""
 
 
-def checked_name(name: str) -> str:
-    """A name that people gave to something; an error if it could be taken for markup.
+def checked_name(name: str, usual: str = "") -> str:
+    """A name that people gave to something, or the `usual` one if they gave none.
+
+    It is an error if it could be taken for markup.
 
     >>> checked_name(" Turn, 3-bet pot ")
     'Turn, 3-bet pot'
     """
+    if usual and not name.strip():
+        return usual
     match = NAME.fullmatch(name.strip())
     if match is None:
         raise SubgameError(

@@ -19,11 +19,20 @@ from typing import TYPE_CHECKING, Any, cast
 
 from subgame.errors import SubgameError
 from subgame.play.agent import Agent, Event, Watcher
-from subgame.serve.grades import grades, past, result
-from subgame.serve.grading import Background, graded_or_why
-from subgame.serve.opponents import ITERATIONS, SEARCHING, SPOT, THINKS, fitting, searching, title
+from subgame.serve.grades import Background, graded_or_why, grades, moves_of, own_seat, past, result
 from subgame.serve.store import Row, Store
-from subgame.serve.table_views import chips_and_cards, line_of_play, named_actions
+from subgame.serve.table_views import (
+    ITERATIONS,
+    SEARCHING,
+    SPOT,
+    THINKS,
+    chips_and_cards,
+    fitting,
+    line_of_play,
+    named_actions,
+    searching,
+    title,
+)
 from subgame.serve.witness import Witness
 
 if TYPE_CHECKING:
@@ -31,7 +40,6 @@ if TYPE_CHECKING:
     from subgame.games.holdem.game import Holdem
     from subgame.games.holdem.rules import Betting
     from subgame.play.aivat import Aivat, ValueFunction
-    from subgame.refine.reached import Move
     from subgame.serve.solutions import Opened
     from subgame.tree.strategy import Strategy
 
@@ -108,7 +116,7 @@ class Live:
 
     def _remember(self, hand: Row) -> None:
         """What the person saw of a hand that is over."""
-        self.seat.begin(hand["seats"].index(0), 0)
+        self.seat.begin(own_seat(hand), 0)
         state = self.game.new_initial_state()
         for player, action in hand["moves"]:
             if state.is_public(action):
@@ -117,7 +125,7 @@ class Live:
 
     def _play(self, before: threading.Thread | None) -> None:
         from subgame.play.match import play_hand
-        from subgame.refine.verbs.start import start_of
+        from subgame.refine.verbs.cut import start_of
 
         if before is not None:
             before.join()  # it may still ask the agent for its strategy
@@ -181,7 +189,7 @@ class Live:
         solution = self.tables.solution(self.row["game"])
         if solution is not None:
             with solution.lock:
-                record["grades"] = grades(solution.solved, _moves(record), _own_seat(record))
+                record["grades"] = grades(solution.solved, moves_of(record), own_seat(record))
         elif self.graded_by_agent:
             self._grade_later(record)
 
@@ -191,14 +199,14 @@ class Live:
         def work() -> None:
             if self.left:
                 return
-            rows, why = graded_or_why(cast("Holdem", self.game), _moves(record), _own_seat(record))
+            rows, why = graded_or_why(cast("Holdem", self.game), moves_of(record), own_seat(record))
             with self.lock:
                 record["grades"], record["why"] = rows, why
                 if not self.left:
                     self.tables.store.put("tables", self.row)
 
         if "grades" not in record:
-            self.tables.background.do(work, cost=sum(player < 0 for player, _ in _moves(record)))
+            self.tables.background.do(work, cost=sum(player < 0 for player, _ in moves_of(record)))
 
     def wait(self, infoset: str, legal: tuple[str, ...]) -> str:
         """Wait for the person's action; called by the thread of the hand."""
@@ -333,16 +341,6 @@ class Live:
         hands = ["", ""]
         hands[self.seat.seat] = self.seat.holds
         return hands
-
-
-def _moves(record: Row) -> list[Move]:
-    return [(int(player), str(action)) for player, action in record["moves"]]
-
-
-def _own_seat(record: Row) -> int:
-    """The seat in which the person played a hand."""
-    seat: int = record["seats"].index(0)
-    return seat
 
 
 class Tables:

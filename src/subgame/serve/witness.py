@@ -97,8 +97,8 @@ def _range(
     here: ReachedRanges, seat: int, asked: Mapping[str, NDArray[np.float64]]
 ) -> dict[str, object]:
     """The range at a decision of hold'em by class of hands, with what is done."""
+    from subgame.games.holdem.ranges import class_names, class_of
     from subgame.serve.solutions import action_kind
-    from subgame.spots.decisions import class_names, class_of
     from subgame.spots.lines import action_name
 
     deck, reach = here.game.deck, here.reach[seat]

@@ -24,7 +24,7 @@ from subgame.serve.progress import Reporter, Told, tell
 
 if TYPE_CHECKING:
     from subgame.games.base import Game
-    from subgame.refine.verbs.refine import Refinement
+    from subgame.refine.report import Refinement
     from subgame.solve.results import Result, Step
     from subgame.solve.solver import Run
     from subgame.spots.endgame import Endgame
@@ -424,8 +424,6 @@ def _noted(strategy: Strategy) -> dict[str, object]:
 
 
 def _refined(result: Refinement) -> dict[str, object]:
-    from subgame.refine.report import kept_text
-
     rows = result.rows()
     return {
         "technique": result.technique.name,
@@ -435,7 +433,7 @@ def _refined(result: Refinement) -> dict[str, object]:
         "after": result.after.mean,
         "margin": result.margin,
         "bound": result.bound,
-        "kept": kept_text(result),
+        "kept": result.kept_text,
         "seconds": result.seconds,
         "iterations": max(part.iterations for part in result.parts),
         "rows": rows[:ROWS],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isqrt
 from typing import NamedTuple
 
 from subgame.show.charts import svg
@@ -37,6 +38,12 @@ def blend(one: Rgb, two: Rgb, share: float) -> Rgb:
     """
     r, g, b = (round(a + (z - a) * share) for a, z in zip(one, two, strict=True))
     return r, g, b
+
+
+def in_rows(squares: Sequence[Square]) -> list[list[Square]]:
+    """The squares of a grid row by row."""
+    side = isqrt(len(squares))
+    return [list(squares[side * row : side * (row + 1)]) for row in range(side)]
 
 
 def grid(squares: Sequence[Sequence[Square]], colours: Sequence[Rgb], title: str) -> str:

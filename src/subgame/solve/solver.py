@@ -20,9 +20,16 @@ from subgame.engines.factory import engine
 from subgame.errors import DAMAGED, ArgumentError, NotSavedWarning, SubgameError
 from subgame.solve.cfr import Cfr
 from subgame.solve.evaluate import Exploitability, exploitability_of, value_of
-from subgame.solve.limits import FIRST, Pace, check_seed
+from subgame.solve.limits import (
+    FIRST,
+    Pace,
+    SolveOptions,
+    check_options,
+    check_seed,
+    made_of,
+    with_options,
+)
 from subgame.solve.limits import Limits as Limits
-from subgame.solve.options import SolveOptions, check_options, made_of, with_options
 from subgame.solve.results import Point, Progress, Result, Step
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree import files

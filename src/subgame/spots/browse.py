@@ -23,7 +23,7 @@ from subgame.engines.factory import engine
 from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.errors import SubgameError
 from subgame.games.holdem.bets import BetSizes
-from subgame.games.holdem.equity import equities
+from subgame.games.holdem.evaluate import equities
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.rules import Betting, NoLimit
 from subgame.games.holdem.sizes import STREETS

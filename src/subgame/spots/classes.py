@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from subgame.engines.street import ClassHands, StreetEngine
 from subgame.games.holdem.cards import DECK
+from subgame.games.holdem.ranges import class_names, class_of
 from subgame.solve.cfr import Cfr
 from subgame.solve.limits import Limits
 from subgame.solve.schedule import Schedule
-from subgame.spots.decisions import class_names, class_of
 from subgame.tree.ranges.betting_tree import Street
 
 Floats = NDArray[np.float64]

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief
+from subgame.games.holdem.ranges import class_names, class_of
 from subgame.solve.evaluate import total
-from subgame.spots.decisions import Decision, class_names, class_of
+from subgame.spots.decisions import Decision
 from subgame.spots.endgame import Endgame
 from subgame.spots.lines import SEATS
 from subgame.spots.tables import Table

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from subgame.errors import SubgameError, brief
 from subgame.games.holdem.cards import Deck
-from subgame.games.holdem.ranges import Range, class_at
+from subgame.games.holdem.ranges import Range, class_names, class_of
 from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.sizes import STREETS, number
 from subgame.lazy import np
+from subgame.show.grid import Square, grid, in_rows, legend
+from subgame.show.html import block
+from subgame.spots.hand_classes import looks
 from subgame.spots.lines import SEATS, Walk, action_name, line_text, share_of_pot
 from subgame.spots.tables import Table
 
@@ -283,11 +286,33 @@ class Decision:
         """How much of the equity is won as EV; nan where there is none but rounding."""
         return ev / (equity * float(self.betting.pot)) if equity > 1e-9 else float("nan")
 
-    def _repr_html_(self) -> str:
-        """The grid of hand classes, for notebooks."""
-        from subgame.spots.hand_classes import as_html
+    def squares(self) -> list[list[Square]]:
+        """The grid: pairs on the diagonal, suited hands above it, offsuit hands below.
 
-        return as_html(self)
+        Weights are shares of the largest one.
+        """
+        deck, held = self.tree.holdem.deck, self.hands
+        of, names = class_of(deck), class_names(deck)
+        here, size = of[held], len(names)
+        likely = np.bincount(here, self.chance, size)
+        there = np.bincount(here, self.reach, size)
+        many = np.bincount(of, deck.compatible(self.board), size)
+        mixed = [np.bincount(here, self.chance * share, size) for share in self.probs.T]
+        mix = np.divide(mixed, likely, out=np.zeros((len(mixed), size)), where=likely > 0)
+        weight = np.divide(there, many, out=np.zeros(size), where=likely > 0)
+        weights = (weight / (weight.max() or 1.0)).tolist()
+        return in_rows([*map(Square, names, weights, mix.T.tolist())])
+
+    def html(self, picture: str = "") -> str:
+        """The grid, or another picture, and how often actions are taken, for notebooks."""
+        colours = [look.colour for look in looks(self.actions, self.betting)]
+        where = f"after {self.words}" if self.words else "at the root"
+        title = f"{SEATS[self.player].upper()} {where}"
+        drawn = picture or grid(self.squares(), colours, title)
+        return block(title, drawn, legend(self.names, colours, self.frequency.tolist()))
+
+    def _repr_html_(self) -> str:
+        return self.html()
 
     def as_dict(self, only: str = "", *, values: bool = True) -> dict[str, Any]:
         """Everything about the decision as plain data, which JSON can hold."""
@@ -336,28 +361,3 @@ def check_hands(deck: Deck, only: str) -> None:
         raise SubgameError(
             f"Hands are named as a hand (AhKh), a class (AKs) or a range: {error.sentence}"
         ) from None
-
-
-def class_names(deck: Deck) -> list[str]:
-    """The classes of hands, row by row of the grid: AA, AKs, AQs … AKo, KK …
-
-    >>> from subgame.games.holdem.cards import DECK
-    >>> class_names(DECK)[:3], class_names(DECK)[13], len(class_names(DECK))
-    (['AA', 'AKs', 'AQs'], 'AKo', 169)
-    """
-    return [name for name, _ in _classes(deck)]
-
-
-@lru_cache(maxsize=8)
-def class_of(deck: Deck) -> Ints:
-    """[hand] the number of its class in `class_names`."""
-    out = np.zeros(deck.num_hands, dtype=np.int64)
-    for k, (_, hands) in enumerate(_classes(deck)):
-        out[hands] = k
-    return out
-
-
-@lru_cache(maxsize=8)
-def _classes(deck: Deck) -> list[tuple[str, Ints]]:
-    ranks = range(deck.num_ranks - 1, -1, -1)
-    return [class_at(deck, row, column) for row in ranks for column in ranks]

@@ -33,16 +33,14 @@ from subgame.errors import DAMAGED, SubgameError, brief, unreadable
 from subgame.games.holdem.cards import DECK, Deck
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.sizes import number
-from subgame.games.holdem.spot_form import SpotForm
-from subgame.games.holdem.spots import SAVED
+from subgame.games.holdem.spots import SAVED, SpotForm
 from subgame.show.html import Value, beside, block, table
 from subgame.solve.evaluate import Exploitability
-from subgame.solve.options import SolveOptions
+from subgame.solve.limits import SolveOptions
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import solve
 from subgame.spots.browse import Explorer, calm_tree, merging
 from subgame.spots.decisions import Decision
-from subgame.spots.hand_classes import as_html
 from subgame.spots.lines import SEATS
 from subgame.spots.locks import Frequencies, Lock, locked, locked_spot
 from subgame.spots.off_path import off_path
@@ -220,7 +218,7 @@ class Endgame:
         `cards` are those after the first street, if a later one is meant. `subgame.spots.off_path`
         says more.
         """
-        return off_path(self, cards, **options)
+        return off_path(self.explorer, cards, **options)
 
     def hands(self, p: int) -> dict[str, dict[str, float]]:
         """Hand -> its weight in player `p`'s range, its EV and its equity."""
@@ -242,7 +240,7 @@ class Endgame:
         if "c" in first[0].actions and not first[0].betting.child("c").is_over:
             first.append(self.decision("c"))
         title = f"{self.tree.game_name}: pot {self.pot:g}"
-        return block(title, table(heads, rows), beside(*(as_html(decision) for decision in first)))
+        return block(title, table(heads, rows), beside(*(decision.html() for decision in first)))
 
 
 # Values --------------------------------------------------------------------------------------

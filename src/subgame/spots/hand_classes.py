@@ -1,57 +1,129 @@
-"""A decision by classes of hands: the squares of the grid, and the colour of each action."""
+"""Hands and actions as players see them: what a hand has made or draws to, colours of actions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from subgame.games.holdem.ranges import class_names, class_numbers
-from subgame.show.grid import ALL_IN, BETS, CALL, FOLD, Rgb, Square, blend, grid, legend
-from subgame.show.html import block
-from subgame.spots.lines import SEATS, is_all_in
+from subgame.games.holdem.cards import DECK, RANKINGS, RANKS, Deck
+from subgame.show.grid import ALL_IN, BETS, CALL, FOLD, Rgb, blend
+from subgame.spots.lines import is_all_in
 
 if TYPE_CHECKING:
     from subgame.games.holdem.rules import Betting
-    from subgame.tree.ranges.tree import RangeTree
-
-    Floats = NDArray[np.float64]
 
 
-class Shown(Protocol):
-    """A decision whose actions are shown."""
+MADE = (
+    "straight flush",
+    "four of a kind",
+    "full house",
+    "flush",
+    "straight",
+    "set",
+    "trips",
+    "two pair",
+    "overpair",
+    "top pair",
+    "underpair",
+    "second pair",
+    "low pair",
+    "ace high",
+    "nothing",
+)
+"""From the best to the worst by the standard ranking. A pair on the board alone is nothing."""
+DRAWS = ("combo draw", "flush draw", "open-ended", "gutshot", "no draw")
+"""A combo draw is a flush draw with a straight draw. Two gutshots count as open-ended."""
 
-    @property
-    def actions(self) -> Sequence[str]: ...
-    @property
-    def betting(self) -> Betting: ...
+
+def made_order(deck: Deck = DECK) -> tuple[str, ...]:
+    """`MADE` from the best to the worst with a deck's ranking; sets and trips stay together.
+
+    >>> from subgame.games.holdem.cards import SHORT_DECK
+    >>> made_order(SHORT_DECK)[2:4]
+    ('flush', 'full house')
+    """
+    order = RANKINGS[deck.ranking].categories[::-1]
+    names = {"set": "three of a kind", "trips": "three of a kind"}
+    strong = sorted(MADE[: MADE.index("two pair")], key=lambda n: order.index(names.get(n, n)))
+    return (*strong, *MADE[len(strong) :])
 
 
-class ByHand(Shown, Protocol):
-    """A decision by hands, such as `subgame.spots.decisions.Decision`."""
+@lru_cache(maxsize=20_000)
+def made_hand(hand: str, board: str, deck: Deck = DECK) -> str:
+    """What a hand such as ``AsKs`` has made of a board of three to five cards.
 
-    @property
-    def tree(self) -> RangeTree: ...
-    @property
-    def board(self) -> tuple[int, ...]: ...
-    @property
-    def player(self) -> int: ...
-    @property
-    def words(self) -> str: ...
-    @property
-    def names(self) -> Sequence[str]: ...
-    @property
-    def hands(self) -> NDArray[np.int64]: ...
-    @property
-    def probs(self) -> Floats: ...
-    @property
-    def reach(self) -> Floats: ...
-    @property
-    def chance(self) -> Floats: ...
-    @property
-    def frequency(self) -> Floats: ...
+    >>> made_hand("AsKd", "Kh7c2d"), made_hand("7s7d", "Kh7c2d"), made_hand("QsQd", "Kh7c2d")
+    ('top pair', 'set', 'underpair')
+    """
+    own, public = _ranks(hand), _ranks(board)
+    counts = Counter(own + public)
+    tops = sorted({*public}, reverse=True)
+    hits = [rank for rank in {*own} if rank in public]
+    three = any(counts[rank] == 3 for rank in own)
+    made = {*_strong(hand, board, deck)}
+    made |= {"set" if own[0] == own[1] else "trips"} if three else set()
+    if made:
+        return min(made, key=made_order(deck).index)
+    if len(hits) == 2:
+        return "two pair"
+    if own[0] == own[1]:
+        return "overpair" if own[0] > tops[0] else "underpair"
+    if hits:
+        return ("top pair", "second pair", "low pair")[min(2, tops.index(hits[0]))]
+    return "ace high" if max(own) == len(RANKS) - 1 else "nothing"
+
+
+@lru_cache(maxsize=20_000)
+def draw(hand: str, board: str, deck: Deck = DECK) -> str:
+    """What a hand draws to on the flop or turn, with at least one of its own cards.
+
+    >>> draw("AsKs", "Qs7s2d"), draw("JdTc", "Qs9h2d"), draw("JdTc", "Qs8h2d")
+    ('flush draw', 'open-ended', 'gutshot')
+    """
+    if len(board) >= 10 or _strong(hand, board, deck):
+        return "no draw"
+    suits = Counter(hand[1::2] + board[1::2])
+    flush = any(suits[suit] == 4 for suit in hand[1::2])
+    own, public = {*_ranks(hand)}, {*_ranks(board)}
+    outs = [
+        rank
+        for rank in map(RANKS.index, deck.ranks)
+        if _straight(own | public | {rank}, deck) and not _straight(public | {rank}, deck)
+    ]
+    if flush:
+        return "combo draw" if outs else "flush draw"
+    return "open-ended" if len(outs) > 1 else "gutshot" if outs else "no draw"
+
+
+def _strong(hand: str, board: str, deck: Deck) -> list[str]:
+    """What there is of a straight or better, of all cards."""
+    ranks = _ranks(hand + board)
+    suits = Counter(hand[1::2] + board[1::2])
+    suit, most = suits.most_common(1)[0]
+    cards = hand + board
+    suited = {RANKS.index(cards[k]) for k in range(0, len(cards), 2) if cards[k + 1] == suit}
+    counts = sorted(Counter(ranks).values(), reverse=True)
+    there = {
+        "straight flush": most >= 5 and _straight(suited, deck),
+        "four of a kind": counts[0] == 4,
+        "full house": counts[0] == 3 and counts[1] >= 2,
+        "flush": most >= 5,
+        "straight": _straight(ranks, deck),
+    }
+    return [name for name, is_there in there.items() if is_there]
+
+
+def _ranks(cards: str) -> list[int]:
+    return [RANKS.index(rank) for rank in cards[::2]]
+
+
+def _straight(ranks: Iterable[int], deck: Deck) -> bool:
+    """Whether five ranks follow one another, or are those of the straight with a low ace."""
+    have = {*ranks}
+    runs = [{*range(low, low + 5)} for low in range(len(RANKS) - 4)]
+    return any(run <= have for run in (*runs, {*map(RANKS.index, RANKINGS[deck.ranking].wheel)}))
 
 
 class Look(NamedTuple):
@@ -61,15 +133,15 @@ class Look(NamedTuple):
     letter: str  # shown where there are no colours
 
 
-def looks(decision: Shown) -> list[Look]:
+def looks(actions: Sequence[str], betting: Betting) -> list[Look]:
     """Colour and letter of each action."""
-    bets = [a for a in decision.actions if a[0] == "r" and not is_all_in(decision.betting, a)]
+    bets = [a for a in actions if a[0] == "r" and not is_all_in(betting, a)]
     shown = []
-    for action in decision.actions:
+    for action in actions:
         if action == "f":
             shown.append(Look(FOLD, "f"))
         elif action == "c":
-            shown.append(Look(CALL, "c" if decision.betting.to_call else "x"))
+            shown.append(Look(CALL, "c" if betting.to_call else "x"))
         elif action in bets:
             at = bets.index(action)
             share = at / (len(bets) - 1) if len(bets) > 1 else 0.5
@@ -77,36 +149,3 @@ def looks(decision: Shown) -> list[Look]:
         else:
             shown.append(Look(ALL_IN, "a"))
     return shown
-
-
-def squares(decision: ByHand) -> list[list[Square]]:
-    """The grid: pairs on the diagonal, suited hands above it, offsuit hands below.
-
-    Weights are shares of the largest one.
-    """
-    deck = decision.tree.holdem.deck
-    free, held = deck.compatible(decision.board), decision.hands
-    reach, chance = np.zeros(deck.num_hands), np.zeros(deck.num_hands)
-    probs = np.zeros((deck.num_hands, len(decision.actions)))
-    reach[held], chance[held], probs[held] = decision.reach, decision.chance, decision.probs
-    ranks = range(deck.num_ranks - 1, -1, -1)
-    of, size = class_numbers(deck), deck.num_ranks**2
-    likely, there, many = (
-        np.bincount(of, weights, size) for weights in (chance, reach * free, free)
-    )
-    mixed = [np.bincount(of, chance * share, size) for share in probs.T]
-    mix = np.divide(mixed, likely, out=np.zeros((len(mixed), size)), where=likely > 0)
-    weight = np.divide(there, many, out=np.zeros(size), where=likely > 0)
-    weights, mixes = (weight / (weight.max() or 1.0)).tolist(), mix.T.tolist()
-    names = class_names(deck)
-    at = [[row * deck.num_ranks + column for column in ranks] for row in ranks]
-    return [[Square(names[k], weights[k], mixes[k]) for k in line] for line in at]
-
-
-def as_html(decision: ByHand, picture: str = "") -> str:
-    """The decision for notebooks: the grid, or another picture, and how often actions are taken."""
-    colours = [look.colour for look in looks(decision)]
-    where = f"after {decision.words}" if decision.words else "at the root"
-    title = f"{SEATS[decision.player].upper()} {where}"
-    drawn = picture or grid(squares(decision), colours, title)
-    return block(title, drawn, legend(decision.names, colours, decision.frequency.tolist()))

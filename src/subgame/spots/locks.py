@@ -33,7 +33,7 @@ from subgame.spots.lines import Walk, follow_line, follow_to_decision, line_text
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from subgame.tree.ranges.locked import Locked
+    from subgame.tree.ranges.probabilities import Locked
     from subgame.tree.ranges.tree import Merge, RangeTree
 
 Frequencies = Mapping[str, Mapping[str, float]]
@@ -173,7 +173,7 @@ def locked_spot(
 
 
 def _joined(by_cell: dict[int, NDArray[Any]]) -> Locked | None:
-    from subgame.tree.ranges.locked import Locked
+    from subgame.tree.ranges.probabilities import Locked
 
     if not by_cell:
         return None

@@ -24,7 +24,7 @@ make such mistakes, so that every decision is learnt (Selten 1975; Farina, Kroer
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,26 +38,15 @@ from subgame.spots.tables import Table
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
-    from subgame.tree.ranges.tree import RangeTree
+    pass
 
 Floats = NDArray[np.float64]
 RARE = 0.001
 MISTAKE = 0.001
 
 
-class Solved(Protocol):
-    """A solved spot, such as `subgame.spots.endgame.Endgame`."""
-
-    @property
-    def strategy(self) -> Strategy: ...
-    @property
-    def tree(self) -> RangeTree: ...
-    @property
-    def explorer(self) -> Explorer: ...
-
-
 def off_path(
-    spot: Solved, cards: str = "", *, rare: float = RARE, mistake: float = MISTAKE
+    plain: Explorer, cards: str = "", *, rare: float = RARE, mistake: float = MISTAKE
 ) -> Table:
     """One row per decision of a street that is reached with a probability of at most `rare`.
 
@@ -69,8 +58,8 @@ def off_path(
     for name, value in (("rare", rare), ("mistake", mistake)):
         if not 0 < value <= 1:
             raise ArgumentError(name, f"must be above 0 and at most 1, not {value}.")
-    plain, tree = spot.explorer, spot.tree
-    one, two = (np.asarray(probs) + np.float32(mistake) for probs in spot.strategy.probs)
+    tree = plain.tree
+    one, two = (np.asarray(probs) + np.float32(mistake) for probs in plain.strategy.probs)
     shaken = Explorer(Strategy.from_weights(tree, (one, two)))
     board = (*tree.holdem.board, *tree.holdem.deck.parse(cards, what="cards"))
     if len(board) not in BOARD_CARDS or len(set(board)) < len(board):

@@ -25,14 +25,14 @@ from subgame.errors import ArgumentError, brief
 from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.cards import DECK
 from subgame.games.holdem.game import Holdem
+from subgame.games.holdem.ranges import class_names
 from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.sizes import read_chips
 from subgame.games.holdem.spots import nlfh
-from subgame.show.grid import Square
+from subgame.show.grid import Square, in_rows
 from subgame.solve.limits import Limits
 from subgame.solve.schedule import CFRPlus
 from subgame.spots.classes import preflop, solve_by_class
-from subgame.spots.decisions import class_names
 from subgame.spots.lines import action_name, follow_to_decision, line_text
 from subgame.spots.pushfold import DEEPEST
 from subgame.spots.tables import Table
@@ -109,13 +109,7 @@ class PreflopDecision:
     def squares(self) -> list[list[Square]]:
         """The grid of classes."""
         most = self.reach.max() or 1.0
-        cells = [
-            Square(name, weight, mix.tolist())
-            for name, weight, mix in zip(
-                class_names(DECK), self.reach / most, self.probs, strict=True
-            )
-        ]
-        return [cells[13 * row : 13 * row + 13] for row in range(13)]
+        return in_rows([*map(Square, class_names(DECK), self.reach / most, self.probs.tolist())])
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from subgame.errors import ArgumentError, brief
 from subgame.games.holdem.cards import DECK
+from subgame.games.holdem.ranges import class_names
 from subgame.lazy import np
-from subgame.spots.decisions import class_names
 from subgame.spots.tables import Table
 
 if TYPE_CHECKING:

@@ -1,7 +1,8 @@
 """Reports over many flops: each is solved, and becomes one row of frequencies, EV and equity.
 
 A report goes on where it stopped: every row is written to a log at once. The flops can be solved by
-any executor of `concurrent.futures`.
+any executor of `concurrent.futures`. A report can be one HTML file: a sortable table and plots,
+with nothing to load from elsewhere.
 
     >>> import subgame as sg
     >>> def game(flop):
@@ -15,10 +16,13 @@ any executor of `concurrent.futures`.
 
 from __future__ import annotations
 
+import html
+import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import nullcontext
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,8 +35,34 @@ from subgame.spots.flops import Flop, texture
 from subgame.spots.runouts import decision_row
 from subgame.spots.tables import Table
 from subgame.tree.compile import compile
+from subgame.tree.files import replacing
 from subgame.tree.log import Kind, Log, read, read_whole
 from subgame.tree.ranges.tree import Merge, RangeTree, range_tree
+
+
+def page(table: Table, mean: dict[str, Any], title: str, subtitle: str = "") -> str:
+    """The text of the file; the first column of the table has the cards.
+
+    >>> text = page(Table([{"flop": "AhKd2c", "ev": 1.5}]), {"ev": 1.5}, "A & B")
+    >>> "<title>A &amp; B</title>" in text, '"ev": 1.5' in text
+    (True, True)
+    """
+    made = (files("subgame") / "data" / "report.html").read_text(encoding="utf-8")
+    data = {
+        "DATA": table.to_json(),
+        "MEAN": Table([mean]).to_json()[1:-1],
+        "COLUMNS": json.dumps(table.columns),
+    }
+    for name, text in data.items():
+        made = made.replace(f"= {name}", "= " + text.replace("</", "<\\/"), 1)
+    return made.replace("SUBTITLE", html.escape(subtitle)).replace("TITLE", html.escape(title))
+
+
+def save_page(path: str | Path, *parts: Any) -> None:
+    """Write `page` to a file."""
+    with replacing(path) as new:
+        new.write_text(page(*parts), encoding="utf-8")
+
 
 SCHEDULE = "hs-dcfr"
 LINES = ("", "c")

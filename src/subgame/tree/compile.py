@@ -53,8 +53,7 @@ def compile(
         allowed = Allowance.of(memory_limit, host=memory_limit is not None)
         return compile_range_tree(game, memory_limit=allowed, merge=merge, progress=progress)
     from subgame.tree.sequence.form import assemble, form_of
-    from subgame.tree.sequence.size import refuse_large
-    from subgame.tree.sequence.spot_checks import spot_check
+    from subgame.tree.sequence.spot_checks import refuse_large, spot_check
     from subgame.tree.sequence.walk import walk
 
     allowed, arrays = Allowance.of(memory_limit), game.arrays()

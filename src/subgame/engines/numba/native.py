@@ -46,7 +46,7 @@ SOURCES = (
     *(f"engines/numba/range_{name}.py" for name in ("terminals", "tiles")),
     *(f"engines/numba/sequence_{name}.py" for name in ("kernels", "state")),
     *(f"engines/{name}.py" for name in ("contract", "rounding")),
-    *(f"tree/ranges/{name}.py" for name in ("betting_tree", "hand_order")),
+    *(f"tree/ranges/{name}.py" for name in ("betting_tree", "boards")),
     "tree/sequence/tree.py",
 )
 """The modules whose functions, classes and constants kernels consist of."""

@@ -24,7 +24,7 @@ from subgame.engines.numba.simd import (
 )
 from subgame.engines.numba.subnormals import flush_subnormals, restore
 from subgame.tree.ranges.betting_tree import FOLD, LANES, BettingTree
-from subgame.tree.ranges.hand_order import BoardArrays
+from subgame.tree.ranges.boards import BoardArrays
 
 
 @part

@@ -1,14 +1,26 @@
-"""Threads for the kernels of hold'em trees, and the working arrays of each thread."""
+"""What the kernels of hold'em trees are called with: stored numbers, working arrays, threads.
+
+Arrays start at a cache line, so that a vector of sixteen numbers lies in one. 16-bit storage is
+integers with one scale for every `LANES` of them. The scale maps the largest of `LANES`
+neighbouring hands of an action to `TOP`, so large numbers keep four digits. Kernels round
+stochastically. The random number depends only on the index and the iteration, so runs are
+reproducible.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from subgame.engines.numba.aligned import zeros
-from subgame.engines.numba.native import Argument, Call, Kernel, Packed
+from subgame.engines.contract import Floats, Regrets
+from subgame.engines.contract import Numbers as Stored
+from subgame.engines.numba.native import Argument, Blank, Call, Kernel, Packed, address
+from subgame.engines.rounding import LEAST, TOP
+from subgame.tree.public_tree import Reals
 from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.deal import padded
 from subgame.tree.ranges.tree import RangeTree
@@ -16,8 +28,64 @@ from subgame.tree.ranges.tree import RangeTree
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
+
+LINE, PAGE = 64, 4096
+"""Bytes of a cache line and of a page."""
+STEP = 25
+"""Lines from the start of one large array to that of the next, modulo a page: as far as possible
+from those of the last few. A processor of x86_64 takes a load for one of what was just stored if
+both have the same place in their pages."""
+_made = count()
+Number = TypeVar("Number", bound=np.number)
+
+
+def zeros(size: int, dtype: type[Number]) -> NDArray[Number]:
+    """A flat array of zeros whose first number is the first of a cache line.
+
+    >>> [zeros(size, np.float32).ctypes.data % LINE for size in (1, 1000, 1_000_000)]
+    [0, 0, 0]
+    """
+    width = np.dtype(dtype).itemsize
+    unit, start = (PAGE, next(_made) * STEP * LINE) if size * width >= PAGE else (LINE, 0)
+    whole = np.zeros(size + unit // width, dtype=dtype)
+    first = (start - address(whole)) % unit // width
+    return whole[first : first + size]
+
+
+class Int16Numbers:
+    """A flat array of `size` numbers: int16 with scales for kernels, float32 for other code."""
+
+    def __init__(self, size: int) -> None:
+        self.ints = zeros(size, np.int16)
+        self.scales = zeros(-(-size // LANES), np.float32)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Reals:
+        numbers: Reals = self.ints * np.repeat(self.scales, LANES)[: len(self)]
+        return numbers.astype(dtype or np.float32, copy=False)
+
+    def __setitem__(self, every: slice, values: Reals) -> None:
+        """``numbers[:] = values`` rounds to nearest."""
+        assert every == slice(None)
+        rows = np.zeros((len(self.scales), LANES), dtype=np.float32)
+        rows.ravel()[: len(self)] = values
+        self.scales[:] = np.maximum(np.abs(rows).max(1), LEAST) / np.float32(TOP)
+        self.ints[:] = np.rint(rows / self.scales[:, None]).ravel()[: len(self)]
+
+    @property
+    def shape(self) -> tuple[int]:
+        return self.ints.shape
+
+    def __len__(self) -> int:
+        return len(self.ints)
+
+    def copy(self) -> Int16Numbers:
+        made = Int16Numbers(len(self))
+        made.ints[:], made.scales[:] = self.ints, self.scales
+        return made
+
+
 Ints = NDArray[np.int64]
-Numbers = NDArray[np.floating]  # float32 or float64
+Numbers = Reals
 Precision = type[np.float32] | type[np.float64]
 NOBODY, THEIRS, BOTH, OWN = 0, 1, 2, 3
 """Whose averages a sweep updates. It computes the opponent's reach anyway, which is what the next
@@ -30,27 +98,27 @@ class Team(NamedTuple):
     """Arrays that threads share."""
 
     counters: Ints  # barrier, next board
-    results: Numbers  # [child of the first board][place, root]
+    results: Reals  # [child of the first board][place, root]
 
 
 class Scratch(NamedTuple):
     """The workspace of one thread. A level is a street; ``[level]`` are offsets of each street."""
 
-    reach: Numbers  # [row, LANES] of one tile
-    value: Numbers  # [row, LANES] of one tile
-    sums: Numbers  # [card, LANES]
-    lanes: Numbers  # [chunk, place, LANES] the opponent's reach
-    shown: Numbers  # [chunk, place, LANES] values at showdowns
-    folded: Numbers  # [chunk, place, LANES] values after folds
+    reach: Reals  # [row, LANES] of one tile
+    value: Reals  # [row, LANES] of one tile
+    sums: Reals  # [card, LANES]
+    lanes: Reals  # [chunk, place, LANES] the opponent's reach
+    shown: Reals  # [chunk, place, LANES] values at showdowns
+    folded: Reals  # [chunk, place, LANES] values after folds
     lanes_at: Ints  # [level]
-    way: Numbers  # [player][place, root] reach into a street, by places on the parent board;
+    way: Reals  # [player][place, root] reach into a street, by places on the parent board;
     # for the first street [player][board, root, place]
     way_at: Ints  # [2 level + player]
-    paid: Numbers  # [place, leaf] the traverser's values at the leaves
+    paid: Reals  # [place, leaf] the traverser's values at the leaves
     paid_at: Ints  # [level]
-    result: Numbers  # [place, root] the traverser's values at the roots; on level 0 [root, place]
+    result: Reals  # [place, root] the traverser's values at the roots; on level 0 [root, place]
     result_at: Ints
-    rows: Numbers  # [row, board, place] the traverser's values of every row, if asked for
+    rows: Reals  # [row, board, place] the traverser's values of every row, if asked for
     rows_at: Ints  # [level] -1: not asked for
     first: Ints  # [level + 1] the first board of each street
     ways: Ints  # [level + 1] number of roots, rounded up to a multiple of four except on level 0
@@ -212,3 +280,76 @@ def _pack(sizes: Ints) -> tuple[int, NDArray[np.int64]]:
     whole = -(-np.asarray(sizes, dtype=np.int64) // LANES) * LANES
     ends = np.cumsum(whole)
     return int(ends[-1]), ends - whole
+
+
+NONE: NDArray[np.float32] = np.zeros(1, dtype=np.float32)
+NOTHING: Floats = np.zeros(0)
+UNCHECKED = Packed(((NOTHING, NOTHING), NOTHING))
+INTEGER, RATES = Blank(""), Blank("d2")
+CHECK = Blank(UNCHECKED.kind, len(UNCHECKED.slots))
+Kinds = tuple[bool, bool, bool]
+"""How a player's numbers are stored: in 16 bits, with an average, with a prediction."""
+
+
+@lru_cache
+def player_form(stored: Kinds) -> tuple[Blank | Packed, ...]:
+    """`range_tiles.PlayerNumbers` with a blank for each array that there is."""
+    short, *there = stored
+    none = Packed(Int16Numbers(1).ints if short else NONE)
+    scale, no_scale = (Blank("f1") if short else Packed(NONE)), Packed(NONE)
+    numbers = Blank("h1" if short else "f1")
+    return (
+        *(numbers if one else none for one in (True, *there)),
+        Packed(np.array(there)),
+        *(scale if one else no_scale for one in (True, *there)),
+    )
+
+
+def numbers_of(regrets: Regrets) -> tuple[Kinds, tuple[Stored, ...]]:
+    """How a player's numbers are stored, and what takes the place of the blanks."""
+    regret, average, instant = regrets
+    a, b = average is not None, instant is not None
+    if isinstance(regret, Int16Numbers):
+        there = [numbers for numbers in regrets if numbers is not None]
+        arrays = (*(numbers.ints for numbers in there), *(numbers.scales for numbers in there))
+        return (True, a, b), arrays
+    if b:
+        return (False, a, b), (regret, average, instant) if a else (regret, instant)
+    return (False, a, b), (regret, average) if a else (regret,)
+
+
+@lru_cache
+def iterations_form(players: tuple[Kinds, ...]) -> Form:
+    return Form(tuple(map(player_form, players)), RATES, (INTEGER, CHECK))
+
+
+@lru_cache
+def sweep_form(one: Kinds, two: Kinds) -> Form:
+    return Form(3 * (INTEGER,), (player_form(one), player_form(two)), RATES)
+
+
+@lru_cache
+def match_form(form: Kinds) -> Form:
+    return Form(INTEGER, player_form(form), RATES, Blank("f1"))
+
+
+@lru_cache
+def reach_form(form: Kinds) -> Form:
+    return Form(3 * (INTEGER,), player_form(form), RATES, Blank("d3"))
+
+
+OPPOSING = Form(2 * (INTEGER,), Blank("d3"), Blank("d3"), 3 * (Blank("d2"),))
+
+
+def readable(numbers: Stored) -> Stored:
+    """Numbers in a type that kernels read; for arrays that cannot be written they have no code."""
+    if isinstance(numbers, Int16Numbers):
+        return numbers
+    if numbers.dtype == np.float32 and numbers.flags.carray:
+        return numbers
+    return np.require(numbers, np.float32, ["C", "A", "W"])
+
+
+def none_like(numbers: Stored) -> Stored:
+    """A placeholder for missing numbers, of the type of `numbers`: kernels are compiled by type."""
+    return Int16Numbers(1) if isinstance(numbers, Int16Numbers) else NONE

@@ -9,7 +9,7 @@ import numpy as np
 from subgame.engines.numba.range_scratch import Numbers
 from subgame.engines.numba.simd import Lanes, cleared, load, part, rounding, small, splat, store
 from subgame.tree.ranges.betting_tree import LANES
-from subgame.tree.ranges.hand_order import BoardArrays
+from subgame.tree.ranges.boards import BoardArrays
 
 
 class Ends(NamedTuple):

@@ -10,13 +10,19 @@ from numpy.typing import NDArray
 
 from subgame.engines.base import EngineBase
 from subgame.engines.contract import Both, Floats, Loop, Mode, Numbers, Pair, Regrets, Response
-from subgame.engines.numba.aligned import zeros
-from subgame.engines.numba.int16 import Int16Numbers
 from subgame.engines.numba.native import Kernel, Packed
-from subgame.engines.numba.range_forms import (
+from subgame.engines.numba.range_scratch import (
+    NOBODY,
     OPPOSING,
+    OWN,
+    THEIRS,
     UNCHECKED,
-    Stored,
+    Int16Numbers,
+    Kinds,
+    Precision,
+    Rows,
+    Scratch,
+    Workers,
     iterations_form,
     match_form,
     none_like,
@@ -24,15 +30,7 @@ from subgame.engines.numba.range_forms import (
     reach_form,
     readable,
     sweep_form,
-)
-from subgame.engines.numba.range_scratch import (
-    NOBODY,
-    OWN,
-    THEIRS,
-    Precision,
-    Rows,
-    Scratch,
-    Workers,
+    zeros,
 )
 from subgame.engines.rounding import RESOLUTION, dithered
 from subgame.errors import SubgameError, did_you_mean
@@ -250,7 +248,7 @@ class NumbaRangeEngine(EngineBase):
                 self._together(pair, rates[[t, t]], responder)
             return
         (one, mine), (two, theirs) = numbers_of(pair[0]), numbers_of(pair[1])
-        forms: tuple[Stored, ...] = (one, two)
+        forms: tuple[Kinds, ...] = (one, two)
         arrays, checked = (*mine, *theirs), UNCHECKED
         if check is not None:  # two more players, who play the averages
             three, four = (numbers_of(Regrets(regrets.average, None, None)) for regrets in pair)

@@ -10,7 +10,7 @@ from subgame.engines.contract import Regrets
 from subgame.engines.torch.layout import Level
 from subgame.engines.torch.runtime import load_torch
 from subgame.tree.ranges.betting_tree import LANES
-from subgame.tree.ranges.locked import Locked
+from subgame.tree.ranges.probabilities import Locked
 
 if TYPE_CHECKING:
     import torch

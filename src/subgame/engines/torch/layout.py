@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.tree.ranges.betting_tree import Street
-from subgame.tree.ranges.hand_order import BATCH, BoardArrays
+from subgame.tree.ranges.boards import BATCH, BoardArrays
 from subgame.tree.ranges.tree import RangeTree
 
 Ints = NDArray[np.int64]

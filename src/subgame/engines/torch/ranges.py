@@ -92,17 +92,12 @@ class TorchRangeEngine(RangeBatch):
         counts = counted(buckets, len(plain.streets))
         needs = Needs(frames(plain), storage, scratch, triton, recorded, counts)
         plan = needs.plan(placement, limit, str(tree.game_name), where)
-        ops: Any = TorchOps(where)
-        if triton:
-            from subgame.engines.torch.fused import FusedOps
-
-            ops = FusedOps(where)
         levels = lay_out(plain)
         super().__init__(
             tree,
             levels,
             [_place(level, where) for level in levels],
-            ops,
+            _ops(where, triton),
             # Tables are known now: estimates for them were upper bounds.
             replace(needs, frames=[level.frame for level in levels]),
             boards=plan.boards,
@@ -151,6 +146,15 @@ class TorchRangeEngine(RangeBatch):
         if reach is None and not self._many:
             reach = self._reach(p)  # in float64
         return super().plan(p, sigma, reach)
+
+
+def _ops(where: Any, triton: bool) -> Any:
+    """Operations on a device, by Triton or by PyTorch alone."""
+    if not triton:
+        return TorchOps(where)
+    from subgame.engines.torch.fused import FusedOps
+
+    return FusedOps(where)
 
 
 def _place(level: Level, device: torch.device) -> Place:

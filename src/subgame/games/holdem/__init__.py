@@ -2,8 +2,7 @@
 
 | module | what it holds |
 | --- | --- |
-| `cards` | decks, cards as small integers, the one order of the 1,326 hands |
-| `ranking` | which category beats which: standard, short deck |
+| `cards` | decks, cards as small integers, the order of the 1,326 hands, rankings |
 | `evaluate` | the rank of 5, 6 or 7 cards, many at once |
 | `isomorphism` | boards and hands that differ only in the names of the suits |
 | `ranges` | ``AA,KTs+,A5s-A2s,T9o:0.5``: a weight for each hand |

@@ -12,6 +12,16 @@ n(n - 1)/2 of the list.
     (43, 38, 2)
     >>> int(DECK.hand_index(*DECK.parse("AsAh"))), DECK.hand_name(1325)
     (1325, 'AsAh')
+
+**Rankings** say which category beats which, and the straight in which the ace is low:
+
+| ranking | what differs |
+| --- | --- |
+| ``standard`` | nothing: hold'em with 52 cards |
+| ``short`` | a flush beats a full house, and A-6-7-8-9 is the lowest straight |
+| ``short-trips`` | as ``short``, and three of a kind beat a straight |
+
+``short`` is how short deck (6+ hold'em) is played today; ``short-trips`` is its older form.
 """
 
 from __future__ import annotations
@@ -24,11 +34,45 @@ from typing import TYPE_CHECKING, Any
 
 from subgame.errors import SubgameError, did_you_mean, fault
 from subgame.frozen import Frozen
-from subgame.games.holdem.ranking import RANKINGS
 from subgame.lazy import np
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+
+CATEGORIES = (
+    "high card",
+    "pair",
+    "two pair",
+    "three of a kind",
+    "straight",
+    "flush",
+    "full house",
+    "four of a kind",
+    "straight flush",
+)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The categories from the weakest to the strongest, and the ranks of the lowest straight."""
+
+    categories: tuple[str, ...] = CATEGORIES
+    wheel: str = "A2345"
+
+    def swapped(self, one: str, two: str) -> Ranking:
+        """With two categories in each other's place."""
+        places = {one: two, two: one}
+        return Ranking(tuple(places.get(name, name) for name in self.categories), self.wheel)
+
+
+_SHORT = Ranking(wheel="A6789").swapped("flush", "full house")
+RANKINGS = {
+    "standard": Ranking(),
+    "short": _SHORT,
+    "short-trips": _SHORT.swapped("straight", "three of a kind"),
+}
+
 
 RANKS = "23456789TJQKA"
 SUITS = "cdhs"
@@ -42,7 +86,7 @@ _CARD = re.compile(r"(10|[^\W_])([^\W_]?)")
 class Deck(Frozen):
     """A deck: some of the ranks 23456789TJQKA and some of the suits cdhs, in that order.
 
-    `ranking` is the name of one of `subgame.games.holdem.ranking.RANKINGS`.
+    `ranking` is the name of one of `subgame.games.holdem.cards.RANKINGS`.
 
     >>> leduc = Deck(ranks="JQK", suits="hs")
     >>> leduc.size, leduc.num_hands, leduc.name(range(6))
@@ -293,7 +337,7 @@ DECKS = {
     "short": SHORT_DECK,
     "short-trips": Deck(SHORT_DECK.ranks, ranking="short-trips"),
 }
-"""Decks by name; `subgame.games.holdem.ranking` says how their hands rank."""
+"""Decks by name; `subgame.games.holdem.cards` says how their hands rank."""
 
 
 def deck_named(name: str) -> Deck:

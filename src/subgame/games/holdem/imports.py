@@ -27,7 +27,7 @@ from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import NoLimit
 from subgame.games.holdem.sizes import STREETS, read_chips
-from subgame.games.holdem.spot_form import SpotForm
+from subgame.games.holdem.spots import SpotForm
 
 FORMATS = (
     "settings of postflop-solver or wasm-postflop (JSON), commands of TexasSolver, or a script or "

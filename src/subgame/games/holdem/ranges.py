@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 from subgame.errors import SubgameError, fault
 from subgame.games.holdem.cards import DECK, Deck
 from subgame.lazy import np
-from subgame.show.grid import HELD, Square, grid
+from subgame.show.grid import HELD, Square, grid, in_rows
 from subgame.show.html import block, data_frame
 
 if TYPE_CHECKING:
@@ -127,16 +127,17 @@ class Range:
             ["hand", "weight"],
         )
 
+    def by_class(self) -> dict[str, float]:
+        """Class of hands -> their mean weight, in the order of `class_names`."""
+        of, names = class_of(self.deck), class_names(self.deck)
+        sums, counts = (np.bincount(of, w, len(names)) for w in (self.weights, None))
+        return dict(zip(names, (sums / np.maximum(counts, 1)).tolist(), strict=True))
+
     def _repr_html_(self) -> str:
         """The grid of hand classes, for notebooks; a square is as full as its hands weigh."""
-        ranks = range(self.deck.num_ranks - 1, -1, -1)
-        classes = [[class_at(self.deck, row, column) for column in ranks] for row in ranks]
-        squares = [
-            [Square(name, float(self.weights[hands].mean()), (1.0,)) for name, hands in row]
-            for row in classes
-        ]
+        squares = [Square(name, weight, (1.0,)) for name, weight in self.by_class().items()]
         title = f"Range of {self.combos:g} hands"
-        return block(title, grid(squares, [HELD], title))
+        return block(title, grid(in_rows(squares), [HELD], title))
 
     def __repr__(self) -> str:
         return f"<Range of {self.combos:g} hands>"
@@ -296,38 +297,28 @@ def class_hands(high: int, low: int, kind: str, deck: Deck = DECK) -> npt.NDArra
 
 
 @lru_cache(maxsize=8)
-def class_numbers(deck: Deck) -> npt.NDArray[np.int64]:
-    """[hand] where its class is in the grid: ``row * number of ranks + column``, as ranks."""
-    rank, suit = np.divmod(deck.hands.T, deck.num_suits)
-    low, high = rank
-    row, column = np.where(suit[0] == suit[1], (high, low), (low, high))
-    result: npt.NDArray[np.int64] = row * deck.num_ranks + column
-    return result
+def class_names(deck: Deck) -> list[str]:
+    """The classes of hands, row by row of the grid: AA, AKs, AQs … AKo, KK …
+
+    >>> class_names(DECK)[:3], class_names(DECK)[13], len(class_names(DECK))
+    (['AA', 'AKs', 'AQs'], 'AKo', 169)
+    """
+    ranks, places = deck.ranks[::-1], range(deck.num_ranks)
+    return [
+        ranks[min(row, column)] + ranks[max(row, column)] + "so"[row > column] * (row != column)
+        for row in places
+        for column in places
+    ]
 
 
 @lru_cache(maxsize=8)
-def class_names(deck: Deck) -> list[str]:
-    """The names of the classes in the order of `class_numbers`."""
-    ranks = range(deck.num_ranks)
-    return [_class_name(deck, row, column) for row in ranks for column in ranks]
-
-
-def _class_name(deck: Deck, row: int, column: int) -> str:
-    high, low = max(row, column), min(row, column)
-    return (
-        deck.ranks[high] + deck.ranks[low] + ("s" if row > column else "o" if row < column else "")
-    )
-
-
-def class_at(deck: Deck, row: int, column: int) -> tuple[str, npt.NDArray[np.int64]]:
-    """The name and the hands of the class in a row and a column of the grid, given as ranks.
-
-    >>> class_at(DECK, 12, 11)[0], class_at(DECK, 11, 12)[0], class_at(DECK, 3, 3)[0]
-    ('AKs', 'AKo', '55')
-    """
-    high, low = max(row, column), min(row, column)
-    kind = "p" if high == low else "s" if row > column else "o"
-    return _class_name(deck, row, column), class_hands(high, low, kind, deck)
+def class_of(deck: Deck) -> npt.NDArray[np.int64]:
+    """[hand] the number of its class in `class_names`."""
+    rank, suit = np.divmod(deck.hands.T, deck.num_suits)
+    second, first = deck.num_ranks - 1 - rank  # from the highest rank on
+    row, column = np.where(suit[0] == suit[1], (first, second), (second, first))
+    result: npt.NDArray[np.int64] = row * deck.num_ranks + column
+    return result
 
 
 def _format(weights: npt.NDArray[np.float64], deck: Deck) -> str:

@@ -2,7 +2,7 @@
 
 Brown, Sandholm & Amos 2018, Sec. 6. Before the street `solve_from` the agent follows a blueprint
 and both players' ranges (`subgame.play.hunl.early`), and may solve a street to a depth limit
-(`subgame.play.hunl.plans`). From there on it solves the rest of the game
+(`subgame.play.hunl.early`). From there on it solves the rest of the game
 (`subgame.play.hunl.turn`).
 """
 
@@ -20,9 +20,17 @@ from subgame.errors import SubgameError
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.sizes import STREETS
 from subgame.play.agent import Policy, thresholded
-from subgame.play.hunl.early import EarlyHand, EarlyStreets, RangeBlueprint
+from subgame.play.hunl.early import (
+    DepthLimit,
+    DepthOptions,
+    EarlyHand,
+    EarlyState,
+    EarlyStreets,
+    RangeBlueprint,
+    Request,
+    StreetPlanner,
+)
 from subgame.play.hunl.laid import Laid
-from subgame.play.hunl.plans import DepthLimit, DepthOptions, EarlyState, Request, StreetPlanner
 from subgame.play.hunl.turn import StarvedError, TurnSolver, load_kernels
 from subgame.play.searching import Explanation, SearchAgent, actions_of, shares
 from subgame.refine.gadgets import technique as technique_named

@@ -1,29 +1,298 @@
-"""The streets that an agent of whole hold'em plays by its blueprint: both ranges are followed.
+"""The streets before those that an agent of whole hold'em solves to the end of the hand.
 
-Both players' ranges are followed by Bayes' rule. A bet that the blueprint does not know is taken
-for one that it knows (`subgame.blueprints.follow`). Streets with sizes for it are solved to their
-end by a `StreetPlanner` instead.
+`EarlyStreets` plays them by the blueprint. Both players' ranges are followed by Bayes' rule. A bet
+that the blueprint does not know is taken for one that it knows (`subgame.blueprints.follow`).
+
+Streets with sizes for it are solved to their end by a `StreetPlanner` instead, as in Brown,
+Sandholm & Amos 2018, Sec. 6. The flop ends in values of rollouts or of a network
+(`subgame.play.hunl.street`), the betting before it in values of a table
+(`subgame.play.hunl.preflop`).
+
+A flop with little behind is solved to the end of the hand by a `RestSolver`. Values at a depth
+limit rest on a blueprint, which is rough in pots that it hardly ever sees: with Jacks in a four-bet
+pot they put a call level with a fold. Where stacks are shallow the rest of the hand is small enough
+to be solved itself: on the turn and the river all-in is the only bet, and hands that hardly ever
+come here are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.blueprints.follow import DETERMINISTIC, AbstractDecision
+from subgame.agent_names import VALUES, check_values
+from subgame.blueprints.follow import DETERMINISTIC, AbstractDecision, FollowedBetting
+from subgame.blueprints.stored import StoredBlueprint
+from subgame.engines.numba.strengths import mean_ahead
 from subgame.games.base import CHANCE
-from subgame.games.holdem.game import Holdem, HoldemState
+from subgame.games.holdem.bets import BetSizes
+from subgame.games.holdem.game import BOARD_CARDS, Holdem, HoldemState
+from subgame.games.holdem.ranges import Range
+from subgame.games.holdem.rules import Betting
+from subgame.games.holdem.sizes import STREETS
 from subgame.games.holdem.translation import is_unlike, likelihood, merged, translated
-from subgame.play.hunl.plans import EarlyState, Request, StreetPlanner
+from subgame.play.hunl.below import CHOICES
+from subgame.play.hunl.flop_network import FlopNetwork, NetworkValues
+from subgame.play.hunl.preflop import solve_before_flop
+from subgame.play.hunl.preflop_values import PreflopValues
+from subgame.play.hunl.rollouts import Rollouts
+from subgame.play.hunl.street import (
+    LimitedStreet,
+    StreetEvaluator,
+    StreetPlan,
+    solve_street,
+    too_little,
+)
 from subgame.play.one_bet import call_or_fold
-from subgame.refine.live import PASSED, Rows
+from subgame.refine.live import PASSED, Clock, Rows, Search
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Move
+from subgame.solve.schedule import parse
+from subgame.solve.solver import Limits, Run, drive
+from subgame.tree.ranges.betting_tree import grow_street
+from subgame.tree.ranges.tree import RangeTree, compile_range_tree
+from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
+LATER = "turn: a / cap 1; river: a / cap 1"
+"""The sizes of the later streets."""
+SHALLOW = 4.0
+"""Pots that may be behind: with more, all-in is too large to be the only bet."""
+ENOUGH = 32
+"""Iterations that must fit into the time."""
+MOST = 50_000_000
+"""Numbers that a strategy may have; each takes eight bytes while it is solved."""
+PREPARING = 0.5
+"""Seconds that compiling is taken to need before it was measured."""
+
+
+class RestSolver:
+    """Solves the rest of a hand from the flop on, where it is small enough."""
+
+    def __init__(self, sizes: BetSizes, shallow: float = SHALLOW) -> None:
+        """`sizes` are those of the flop; at most `shallow` pots are behind."""
+        self.shallow = shallow
+        later = BetSizes.parse(LATER)
+        self.sizes = replace(sizes, turn=later.turn, river=later.river)
+        self.pace: float | None = None
+        """Seconds of an iteration by number of a strategy."""
+        self.preparing = PREPARING
+
+    def game(self, at: LimitedStreet) -> Holdem:
+        """The rest of the hand: the bets of the street, all-in later."""
+        game = at.reached.game
+        return replace(game, bets=replace(self.sizes, added=game.bets.added))
+
+    def fits(self, at: LimitedStreet, seconds: float | None) -> bool:
+        """Whether enough iterations fit into the time; without a limit, whether memory does."""
+        betting, size = at.reached.betting, len(at.reached.game.deck.hands)
+        behind = min(at.reached.game.rules.stacks) - betting.pot / 2
+        if betting.street != 1 or behind > self.shallow * betting.pot:
+            return False
+        held = sum(len(hands) for hands in at.hands) / (2 * size)
+        count = held * numbers(self.game(at), betting)
+        if seconds is None or self.pace is None:
+            return count <= MOST and seconds is None
+        return count <= MOST and self.preparing + ENOUGH * self.pace * count < seconds
+
+    def solve(
+        self, at: LimitedStreet, limits: Limits, now: Callable[[], float] = time.perf_counter
+    ) -> StreetPlan:
+        """The street as it is played if the rest of the hand is solved with both ranges (Unsafe).
+
+        It is not compared with the blueprint: that would have to be laid over all boards to come.
+        """
+        began = now()
+        deck, board = at.reached.game.deck, at.reached.board
+        one, two = (Range(reach / reach.max(), deck) for reach in at.likely)
+        spot = replace(self.game(at), board=board, first=at.reached.betting, ranges=(one, two))
+        tree = compile_range_tree(spot, merge=False)
+        run = Run(tree, parse(tree.usual_schedule))
+        prepared = now() - began
+        left = None if limits.seconds is None else max(limits.seconds - prepared, 1e-3)
+        stopped = drive(run, Limits(limits.iterations, left), measured=False, now=now)
+        count = run.iteration
+        self.preparing = prepared
+        self.pace = (now() - began - prepared) / count / (tree.stored(0) + tree.stored(1))
+        rows = _rows(at, tree, run.strategy())
+        return StreetPlan(rows, 0, count, too_little(stopped, count), to_end=True)
+
+
+def _rows(at: LimitedStreet, tree: RangeTree, strategy: Strategy) -> dict[tuple[str, ...], Rows]:
+    """Both players' strategies on the street, by betting history."""
+    rows, street = dict[tuple[str, ...], Rows](), tree.streets[0]
+    for p in (0, 1):
+        sigma = np.asarray(strategy.probs[p])
+        for state, names in zip(street.states[p], street.actions[p], strict=True):
+            cells = replace(at.reached, betting=state).cells(tree)
+            assert cells is not None
+            rows[state.history] = Rows(names, at.by_hand(state, names, sigma[cells[at.hands[p]]]))
+    return rows
+
+
+def numbers(game: Holdem, betting: Betting) -> int:
+    """About how many numbers a strategy of the rest of a game has, with all hands."""
+    street = grow_street(game, betting)
+    size = sum(street.rows) * game.deck.num_hands
+    left = game.deck.size - BOARD_CARDS[betting.street]
+    return size + left * sum(numbers(game, leaf) for leaf in street.leaves if not leaf.is_over)
+
+
+FORGET = 0.9
+"""How fast it is forgotten that preparing took long."""
+PLANS = 16
+"""Streets solved to a depth limit that are kept; LBR asks for the answers to eleven bets."""
+FLOP = "flop: 0.75x / raise 1x / cap 2"
+"""The sizes of a flop that is solved to its end."""
+BOTH = f"preflop: 0.5x 1x / raise 1x / raise2 1x / raise3 a / cap 4; {FLOP}"
+"""The same with the round before it, solved to its end after an off-tree bet."""
+
+
+class DepthOptions(TypedDict, total=False):
+    """Which streets an agent solves to a depth limit, and with which values."""
+
+    limited: str | None
+    """The sizes of those streets; None: no street is solved to a limit."""
+    choices: int
+    """How many continuations the opponent has at a limit; 1 is single-valued search. Before the
+    flop there are all those of its table, or one."""
+    values: str
+    """Where values at the end of the flop come from: ``"rollouts"``, or ``"network"`` for the
+    network beside the blueprint's file (`subgame.play.hunl.flop_network`)."""
+    shallow: float
+    """A flop with at most so many pots behind is solved to the end of the hand instead, if there is
+    time (`RestSolver`); 0: none is."""
+
+
+@dataclass(frozen=True)
+class DepthLimit:
+    """See `DepthOptions`."""
+
+    limited: str | None = None
+    choices: int = CHOICES
+    values: str = VALUES[0]
+    shallow: float = SHALLOW
+
+    def __post_init__(self) -> None:
+        check_values(self.values)
+
+
+class Request(NamedTuple):
+    """Who decides, how subgames are solved, and the time of the decision."""
+
+    seat: int
+    search: Search
+    clock: Clock
+
+
+class EarlyState(NamedTuple):
+    """A public state before the street from which the agent solves to the end of the game."""
+
+    reached: ReachedRanges
+    abstract: Betting | None
+    """The blueprint's betting that stands for the real one."""
+    plan: StreetPlan | None = None
+    """The solution of the street, where it was solved to a depth limit."""
+    unlike: bool = False
+    """Whether the opponent's last bet is unlike the blueprint's one that stands for it."""
+
+    @property
+    def hand(self) -> FollowedBetting:
+        """The betting as it is followed in the blueprint."""
+        return FollowedBetting(self.reached.betting, self.abstract)
+
+    @property
+    def planned(self) -> Rows | None:
+        """What the plan says here."""
+        if self.plan is None or self.plan.rejected:
+            return None
+        return self.plan.rows.get(self.reached.betting.history)
+
+
+class StreetPlanner:
+    """Solves streets to their end, by the blueprint's values; keeps the last solutions."""
+
+    def __init__(
+        self, game: Holdem, blueprint: StoredBlueprint, sizes: str, depth: DepthLimit
+    ) -> None:
+        self.game = replace(game, bets=BetSizes.parse(sizes))
+        self.blueprint, self.choices = blueprint, depth.choices
+        self.network = FlopNetwork.of(blueprint) if depth.values == "network" else None
+        self.table = PreflopValues.of(blueprint) if self.plans_street(0) else None
+        """Values at the end of the betting before the flop."""
+        self.rest = RestSolver(self.game.bets, depth.shallow)
+        """Solves flops with little behind to the end of the hand."""
+        self.prepared = 0.0
+        """Seconds that preparing a street takes, or took in vain."""
+        self.plans: dict[
+            tuple[int | None, tuple[str, ...]], tuple[Sequence[Floats], StreetPlan]
+        ] = {}
+
+    def plans_street(self, street: int) -> bool:
+        """Whether there are sizes for a street."""
+        return bool(self.game.bets.street(STREETS[street]).bets)
+
+    def load(self) -> None:
+        """Compute or read what a first decision needs, so that it takes no longer than others."""
+        if self.table is not None:
+            _ = self.table.pairs, self.table.equity, self.table.leaves
+        final, deck = BOARD_CARDS[self.game.rules.last_street], self.game.deck
+        for first in (0, 1):  # the first time loads kernels
+            board, began = tuple(range(first, first + final - 1)), time.perf_counter()
+            mean_ahead(board, final, deck)
+            self.prepared = deck.size / 2 * (time.perf_counter() - began)
+
+    def plan(self, state: EarlyState, made: str | None, request: Request) -> StreetPlan:
+        """The street from a state on; the bet that the opponent has `made` there is included."""
+        here = replace(state.reached, game=with_bet(self.game, state.reached.betting, made))
+        single = self.choices == 1  # then the solution is the same for both players
+        at = str(here.board), *here.betting.history, *here.game.bets.added
+        key = None if single else request.seat, at
+        reach, plan = self.plans.get(key, ((), None))
+        if plan is not None and all(map(np.array_equal, reach, here.reach)):
+            return plan
+        clock = request.clock
+        if not clock.allows(self.prepared):
+            self.prepared *= FORGET  # it may have been a bad moment
+            return StreetPlan({}, 0, 0, "there was no time to prepare it")
+        began = clock.spent
+        plan = self._solved(here, state.abstract, request)
+        if plan.rejected and clock.seconds is not None:
+            if not plan.iterations:
+                self.prepared = clock.spent - began
+            return plan
+        self.prepared = min(self.prepared, clock.spent - began)
+        while len(self.plans) >= PLANS:
+            self.plans.pop(next(iter(self.plans)))
+        self.plans[key] = here.reach, plan
+        return plan
+
+    def _solved(
+        self, here: ReachedRanges, abstract: Betting | None, request: Request
+    ) -> StreetPlan:
+        limits, now = request.search.limits(request.clock.left), request.clock.now
+        at = LimitedStreet(self.blueprint, here, abstract, request.seat)
+        street, choices = here.betting.street, self.choices
+        if street == 0 and self.table is not None:
+            return solve_before_flop(self.table, at, limits, 1 if choices == 1 else None, now)
+        if self.rest.fits(at, limits.seconds):
+            return self.rest.solve(at, limits, now)
+        evaluator: StreetEvaluator = Rollouts(choices)
+        if street == 1 and self.network is not None:
+            evaluator = NetworkValues(self.network, choices)
+        return solve_street(at, evaluator, limits, now)
+
+
+def with_bet(game: Holdem, betting: Betting, made: str | None) -> Holdem:
+    """The game with a bet that the opponent has made among its sizes."""
+    if made is None or made in game.actions(betting):
+        return game
+    return replace(game, bets=replace(game.bets, added=(f"{betting}{made}",)))
 
 
 class RangeBlueprint(Protocol):

@@ -40,7 +40,7 @@ from subgame.play.hunl.flop_network import (
 )
 from subgame.refine.networks import Examples as Learned
 from subgame.refine.networks import Progress, Training, TrainOptions, torch, trained
-from subgame.solve.options import check_options, made_of, with_options
+from subgame.solve.limits import check_options, made_of, with_options
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]

@@ -24,8 +24,7 @@ from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import Betting
 from subgame.play.blueprint_values import BlueprintValues
-from subgame.play.hunl.early import EarlyStreets
-from subgame.play.hunl.plans import FLOP, EarlyState, Request
+from subgame.play.hunl.early import FLOP, EarlyState, EarlyStreets, Request
 from subgame.play.hunl.rollouts import Rollouts
 from subgame.play.hunl.street import LimitedStreet, SolvedStreet, street_solved
 from subgame.play.hunl.turn import MENUS, RIVER_MENUS, ROOT, TurnSolver

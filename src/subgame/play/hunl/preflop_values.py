@@ -31,10 +31,10 @@ from subgame.errors import DAMAGED, ArgumentError, SubgameError, unreadable
 from subgame.games.holdem.cards import DECK
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS
+from subgame.games.holdem.ranges import class_of
 from subgame.games.holdem.rules import Betting
 from subgame.play.hunl.below import Continuation, by_pair, more_of_each, what_follows
 from subgame.spots.classes import preflop
-from subgame.spots.decisions import class_of
 from subgame.tree.files import check_finite, read_tensors, write_tensors
 from subgame.tree.public_tree import both
 from subgame.tree.ranges.betting_tree import grow_street

@@ -27,12 +27,12 @@ from subgame.refine.compact import (
     Tensors,
     fresh_values,
 )
-from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.ranges.layout import flat
+from subgame.refine.gadgets import Gadget
+from subgame.refine.learners import GadgetInputs
 from subgame.refine.ranges.limit import check_limit
-from subgame.refine.ranges.subgames import RangeSubgame, Spot, some_pair, spot_name
+from subgame.refine.ranges.subgames import RangeSubgame, Spot, flat, some_pair, spot_name
 from subgame.refine.subgame import Subgame, Trunk
-from subgame.solve.options import with_options
+from subgame.solve.limits import with_options
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import complete, whole_solves
 from subgame.tree.public_tree import Numbers, PublicTree, both

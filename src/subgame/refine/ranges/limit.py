@@ -23,7 +23,8 @@ from subgame.frozen import Frozen
 from subgame.games.holdem.sizes import STREETS
 from subgame.refine.behind import GadgetRun, Technique
 from subgame.refine.continuations import Continuations
-from subgame.refine.gadgets import Gadget, GadgetInputs, Unsafe
+from subgame.refine.gadgets import Gadget, Unsafe
+from subgame.refine.learners import GadgetInputs
 from subgame.refine.limit import Limit
 from subgame.refine.ranges.pairs import PairTables
 from subgame.refine.ranges.subgames import RangeSubgame, cut_range_tree

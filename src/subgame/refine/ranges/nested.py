@@ -21,10 +21,10 @@ from subgame.errors import SubgameError
 from subgame.games.holdem.rules import Betting
 from subgame.refine.answers import Answer, Method
 from subgame.refine.behind import GadgetRun, Technique, solve_behind
-from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.payoffs import left, received_gift, reliable
-from subgame.refine.ranges.gifts import carried_gifts, rows
-from subgame.refine.ranges.layout import flat, transfer
+from subgame.refine.gadgets import Gadget
+from subgame.refine.learners import GadgetInputs
+from subgame.refine.ranges.subgames import carried_gifts, flat, rows, transfer
+from subgame.refine.subgame import left, received_gift, reliable
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import drive
 from subgame.tree.public_tree import Numbers, OnDemand, PublicTree, both

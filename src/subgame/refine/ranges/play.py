@@ -16,11 +16,11 @@ from subgame.engines.contract import RangeEngine
 from subgame.errors import SubgameError
 from subgame.games.holdem.sizes import STREETS
 from subgame.refine.behind import Technique
-from subgame.refine.gadgets import GadgetInputs
+from subgame.refine.learners import GadgetInputs
 from subgame.refine.limit import Limit, Play, Played
-from subgame.refine.payoffs import reliable
-from subgame.refine.ranges.layout import flat
 from subgame.refine.ranges.limit import RangeLimit, limited_ranges, solve_ranges
+from subgame.refine.ranges.subgames import flat
+from subgame.refine.subgame import reliable
 from subgame.solve.cfr import Learner
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import Run, complete

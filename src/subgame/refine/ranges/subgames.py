@@ -2,7 +2,8 @@
 
 Root slots are the hands that a player can hold there. Units are those of the whole game, as in
 `subgame.refine.subgame`: a pair of hands and the cards so far have their chance inside
-`RangeTree.deals`, and a range is its player's reach.
+`RangeTree.deals`, and a range is its player's reach. Gifts (2017, Sec. 5) are computed street by
+street on all boards at once.
 """
 
 from __future__ import annotations
@@ -15,22 +16,118 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from subgame.engines.arrays import Floats, Ints, as_numpy
+from subgame.engines.arrays import Array, Floats, Ints, as_numpy
+from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.isomorphism import hand_permutations
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Betting
-from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.payoffs import received_gift
-from subgame.refine.ranges.gifts import carried_gifts
-from subgame.refine.subgame import Subgame, Trunk
-from subgame.tree.public_tree import both
-from subgame.tree.ranges.betting_tree import decisions
+from subgame.refine.gadgets import Gadget
+from subgame.refine.learners import GadgetInputs
+from subgame.refine.subgame import Subgame, Trunk, carried_gift, received_gift, reliable
+from subgame.tree.public_tree import Numbers, both
+from subgame.tree.ranges.betting_tree import Street, decisions
 from subgame.tree.ranges.merging import places
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree, range_tree
 from subgame.tree.strategy import Strategy
+
+
+def flat(values: Floats) -> Floats:
+    """[way * boards + board, hand] from [way, board, hand]."""
+    return values.reshape(-1, values.shape[2])
+
+
+def transfer(
+    source: RangeTree, sigma: Numbers, target: RangeTree, into: Numbers, p: int
+) -> Numbers:
+    """Write a strategy to where its decisions stand in another tree with the same boards.
+
+    Decisions are known by their betting; those that the other tree lacks are left out. Actions that
+    only the other tree has get probability 0.
+    """
+    mine, other = source.players[p], target.players[p]
+    top = len(target.streets) - len(source.streets)
+    for s, street in enumerate(source.streets):
+        there = {state.history: j for j, state in enumerate(target.streets[top + s].states[p])}
+        for j, state in enumerate(street.states[p]):
+            if (k := there.get(state.history)) is None:
+                continue
+            block, made = mine.street_block(sigma, s), other.street_block(into, top + s)
+            names, cut = target.streets[top + s].actions[p][k], other.street_actions(top + s, k)
+            made[:, cut] = 0
+            for a, name in enumerate(street.actions[p][j], mine.street_actions(s, j).start):
+                made[:, cut.start + names.index(name)] = block[:, a]
+    return into
+
+
+def rows(street: Street, p: int, j: int) -> slice:
+    """The rows of a decision's actions."""
+    return slice(street.first[p][j], street.first[p][j] + len(street.actions[p][j]))
+
+
+def carried_gifts(
+    run: RangeEngine,
+    streets: list[Street],
+    gadget: Gadget,
+    o: int,
+    ours: list[Array],
+    values: list[Array],
+    entry: Floats,
+) -> list[Floats]:
+    """Per street [row, board, hand] the opponent's gifts carried to each row (2017, Sec. 5).
+
+    `streets` are the first streets of the engine's tree. `ours` and `values` are our reach and the
+    opponent's values of all rows; `entry` [way, board, hand] is carried to the roots.
+    """
+    if gadget.gifts == "none":
+        return [np.broadcast_to(np.zeros(1), tuple(value.shape)) for value in values]
+    out, tree = list[Floats](), run.tree
+    for s, street in enumerate(streets):
+        if s > 0:
+            entry = as_numpy(entered_gifts(run, gadget, o, entry, s))
+        carried = np.zeros(values[s].shape)
+        carried[: len(street.roots), :, : entry.shape[2]] = entry
+        for j, parent in enumerate(street.parent[o]):
+            here, value = rows(street, o, j), as_numpy(values[s][rows(street, o, j)])
+            at = ours[s][street.at[o][j][1 - o]][None]
+            reach = reliable(as_numpy(run.opposing(o, at, s)))
+            size = np.maximum(_best(tree, gadget, street, o, j, value) - value, 0)
+            carried[here] = carried[parent] + carried_gift(size, reach[0], gadget)
+        out.append(carried)
+        entry = carried[[row[o] for row in street.leaf_rows]]
+    return out
+
+
+def entered_gifts(run: RangeEngine, gadget: Gadget, o: int, entry: Floats, s: int) -> Array:
+    """[root, board, hand] gifts at the roots of a street, from those at the leaves before it.
+
+    They are on the engine's device.
+    """
+    entering = run.enter(o, entry, s)
+    if gadget.split:
+        return entering
+    # In units of the whole game: a board is only one of many.
+    weights = run.tree.units.dealt[s].weight[:, None]
+    return entering / (
+        weights if isinstance(entering, np.ndarray) else entering.new_tensor(weights)
+    )
+
+
+def _best(tree: RangeTree, gadget: Gadget, street: Street, o: int, j: int, value: Floats) -> Floats:
+    """[action, board, hand] what each action is compared with: itself and those that count."""
+    state, last = street.states[o][j], tree.holdem.rules.last_street
+    after = [state.child(name) for name in street.actions[o][j]]
+    counts = [
+        gadget.gifts == "estimated" or (b.is_over and (b.folded >= 0 or b.street == last))
+        for b in after
+    ]
+    if not any(counts):
+        return value
+    out: Floats = np.maximum(value, value[counts].max(0))
+    return out
+
 
 UNEVEN = 0.01
 """How far numbers of merged hands may differ, as a share of their range: rounding."""

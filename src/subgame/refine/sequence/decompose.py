@@ -18,10 +18,11 @@ from subgame.errors import SubgameError, brief
 from subgame.games.base import Game
 from subgame.refine.behind import Solving, inside
 from subgame.refine.compact import CfrD, Compact, ReconstructOptions, Tensors, fresh_values
-from subgame.refine.gadgets import Gadget, GadgetInputs
+from subgame.refine.gadgets import Gadget
+from subgame.refine.learners import GadgetInputs
 from subgame.refine.sequence.subgames import SequenceSubgame, cut_at_histories, roots_at
 from subgame.refine.subgame import At, Subgame
-from subgame.solve.options import with_options
+from subgame.solve.limits import with_options
 from subgame.solve.solver import whole_solves
 from subgame.tree.public_tree import PublicTree, both, embed, places
 from subgame.tree.sequence.form import assemble, form_of

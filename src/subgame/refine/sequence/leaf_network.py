@@ -39,7 +39,7 @@ from subgame.refine.sequence.leaves import Leaf, Rollouts
 from subgame.refine.sequence.limit import limited_tree
 from subgame.refine.sequence.subgames import sequence_subgames
 from subgame.refine.subgame import At, Subgame
-from subgame.solve.options import check_options, made_of, with_options
+from subgame.solve.limits import check_options, made_of, with_options
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import sequence_tree

@@ -15,11 +15,9 @@ from subgame.errors import SubgameError
 from subgame.games.base import Game, State
 from subgame.refine.answers import Answer, Method
 from subgame.refine.behind import Technique, inside, solve_gadget
-from subgame.refine.gadgets import GadgetInputs
-from subgame.refine.payoffs import left
-from subgame.refine.sequence.gifts import Gifts, gifts_of
-from subgame.refine.sequence.subgames import SequenceSubgame, cut_at_histories
-from subgame.refine.subgame import Trunk
+from subgame.refine.learners import GadgetInputs
+from subgame.refine.sequence.subgames import Gifts, SequenceSubgame, cut_at_histories, gifts_of
+from subgame.refine.subgame import Trunk, left
 from subgame.solve.evaluate import best_response
 from subgame.tree.public_tree import PublicTree, both, embed, places
 from subgame.tree.sequence.tree import SequenceTree, Treeplex, sequence_tree

@@ -1,32 +1,231 @@
-"""Subgames of sequence trees: public states, or histories that a function tells."""
+"""Subgames of sequence trees: public states, or histories that a function tells.
+
+A gadget game is a subgame's tree with a few sequences on top, for gadgets that are finite games. It
+is the second form of a gadget, independent of `subgame.refine.learners`. Every schedule, evaluation
+and the linear program work on it as on any other tree. Its NashConv is a certified gap.
+
+Gifts are what the opponent gives up by each action on the way to a subgame (2017, Sec. 5).
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Floats
+from subgame.engines.arrays import Floats, as_numpy, normalise
 from subgame.errors import SEARCHED, SubgameError, did_you_mean
 from subgame.games.arrays import GameArrays
-from subgame.games.base import CHANCE, State
-from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.sequence.gadget_game import gadget_form, least_entry
-from subgame.refine.sequence.gifts import gifts_of
-from subgame.refine.subgame import At, GadgetGame, Subgame, Trunk, cut_already
+from subgame.games.base import CHANCE, TERMINAL, State
+from subgame.refine.gadgets import Gadget
+from subgame.refine.learners import GadgetInputs
+from subgame.refine.subgame import (
+    At,
+    GadgetGame,
+    Subgame,
+    Trunk,
+    carried_gift,
+    cut_already,
+    received_gift,
+)
+from subgame.solve.evaluate import counterfactual_reach
 from subgame.tree.public_tree import Numbers, PublicTree, both, places
-from subgame.tree.sequence.forest import depths
-from subgame.tree.sequence.form import Form, assemble, form_of
-from subgame.tree.sequence.public_states import knowledge
-from subgame.tree.sequence.tree import Index, SequenceTree, sequence_tree
+from subgame.tree.sequence.arrange import depths, knowledge
+from subgame.tree.sequence.form import Form, FormPlayer, assemble, form_of
+from subgame.tree.sequence.tree import Entries, Index, SequenceTree, Treeplex, sequence_tree
 from subgame.tree.sequence.walk import Histories, Top, walk
 from subgame.tree.strategy import Strategy
+
+
+class Gifts(NamedTuple):
+    """What the opponent gives up by each of the actions in a sequence tree."""
+
+    size: Floats  # [q] the best that could have been had instead, less this; unnormalised
+    reach: Floats  # [q] pi_{-i} of the infoset
+
+    def to(self, side: Treeplex, sequence: Index, weight: Floats, gadget: Gadget) -> Floats:
+        """[s] the gifts on the way to root infosets that hang below the sequences given."""
+        total, q = np.zeros(len(weight)), sequence.copy()
+        while (inner := q >= len(side.slots)).any():
+            total += np.where(inner, carried_gift(self.size[q], self.reach[q], gadget), 0.0)
+            above = side.plex.parent[side.infoset_of[np.where(inner, q, len(side.slots))]]
+            q = np.where(inner, above, q)
+        return as_numpy(received_gift(total, weight, gadget))
+
+
+def gifts_of(trunk: Trunk, gadget: Gadget) -> Gifts:
+    """What the opponent in a sequence tree gives up by each action against our plan.
+
+    "lower": the best is taken over the action itself and those that end the game at once, whose
+    value no refinement can change (2017, Sec. 5). "estimated": over all actions, by the values of
+    the estimate.
+    """
+    tree, o, run = sequence_tree(trunk.blueprint.tree), trunk.opponent, trunk.engine
+    side, our_plan = tree.players[o], np.asarray(trunk.plans[1 - o])
+    if trunk.estimate is not None and gadget.gifts == "estimated":
+        value = run.values(o, trunk.estimate.probs[o], our_plan).sequences
+    else:
+        value = run.respond(o, our_plan).sequences
+    assert value is not None
+    allowed = np.ones(len(value), dtype=bool) if gadget.gifts == "estimated" else _ends(tree, o)
+    owner, slots = side.infoset_of, len(side.slots)
+    best = np.full(len(side.names), -np.inf)
+    inner = np.flatnonzero(allowed)
+    inner = inner[inner >= slots]
+    np.maximum.at(best, owner[inner], value[inner])
+    size, reach = np.zeros(len(value)), np.zeros(len(value))
+    size[slots:] = np.maximum(best[owner[slots:]] - value[slots:], 0.0)
+    reach[slots:] = counterfactual_reach(tree, o, our_plan)[owner[slots:]]
+    return Gifts(size, reach)
+
+
+def _ends(tree: SequenceTree, o: int) -> NDArray[np.bool_]:
+    """[q] whether an action always ends the game at once: A_z of 2017, Sec. 5."""
+    h = tree.walked
+    after = np.flatnonzero(h.parent >= 0)
+    after = after[h.player[h.parent[after]] == o]
+    ends = np.ones(tree.players[o].num_sequences, dtype=bool)
+    goes_on = after[h.player[after] != TERMINAL]
+    ends[tree.located[o][goes_on]] = False
+    return ends
+
+
+PENALTY = 100.0
+"""How much a broken Resolve condition weighs beside an estimate (2017, footnote 6)."""
+MARKS = ("", " · insist")
+"""What the names of the opponent's second copy of the subgame end in."""
+
+
+class Ways(NamedTuple):
+    """How the opponent enters. Axes: c = copy of the subgame, s = root infoset."""
+
+    scale: Floats  # [c, s] what values are multiplied by behind the way; 0 where there is no way
+    toll: Floats  # [c, s] paid to enter, after scaling
+
+
+def gadget_form(gadget: Gadget, form: Form, inputs: GadgetInputs) -> Form:
+    """The subgame's form with a gadget that is a finite game on top of it."""
+    o = inputs.opponent
+    if gadget.entry == "blueprint":
+        reach = {o: inputs.opponent_reach, 1 - o: inputs.our_reach}
+        players = both(lambda p: replace(form.players[p], reach=reach[p]))
+        return replace(form, players=players, histories=None)
+    ways = ways_in(gadget, inputs)
+    theirs, moved, enter = _opponent(form.players[o], gadget, ways.scale > 0)
+    # Our reach is moved into the payoffs, which `1 / pi_{-i}` would otherwise blow up where we
+    # seldom come. It scales our regrets below a slot alike; where we never come any scale will do.
+    reached = inputs.our_reach > 0
+    unit = np.where(reached, inputs.our_reach, inputs.our_reach[reached].min(initial=1.0))
+    their_sequence, our_sequence = (form.entries.row, form.entries.col)[:: 1 if o == 0 else -1]
+    side = form.players[1 - o]
+    payoff = form.entries.value * unit[side.slot_of[our_sequence]]
+    constant = len(side.slots)  # our extra slot, always reached
+    parent, slots = _shift(side.parent, constant), [*side.slots, "always"]
+    ours = replace(side, slots=slots, reach=np.append(reached, 1.0), parent=parent)
+    our_sequence = _shift(our_sequence, constant)
+    slot_of = form.players[o].slot_of[their_sequence]
+    paid = [  # (public state, their sequence, our sequence, player 0's payoff)
+        (form.entries.node, moved(their_sequence, copy), our_sequence, payoff * scale[slot_of])
+        for copy, scale in enumerate(ways.scale)
+    ]
+    entered, won = enter[ways.scale > 0], -ways.toll[ways.scale > 0]
+    if gadget.entry == "leave":  # the sequence after that of entering
+        entered = np.append(entered, enter[0] + 1)
+        won = np.append(won, inputs.alternative * inputs.weight)
+    top = np.zeros(len(won), np.int32)  # the gadget stands in the root public state
+    paid.append((top, entered, top + np.int32(constant), won if o == 0 else -won))
+    node, their, our, value = (np.concatenate(column) for column in zip(*paid, strict=True))
+    entries = Entries(node, *((their, our) if o == 0 else (our, their)), value)
+    players = (theirs, ours) if o == 0 else (ours, theirs)
+    name = f"{form.game} · {gadget.name}"
+    return replace(form, game=name, players=players, entries=entries, histories=None)
+
+
+def ways_in(gadget: Gadget, inputs: GadgetInputs) -> Ways:
+    """The ways in, for every copy of the subgame that the opponent has.
+
+    Behind "leave" ways values count as they are (weighted by pi_{-i}, as Burch et al.); behind
+    "choose" ways they are normalised, for margins of different root infosets are compared.
+    With `keep_safe` there is a second way to every root infoset, and beside all that the gadget
+    pays, the opponent wins there PENALTY times what exceeds the CBV: an exact penalty function.
+    """
+    unit, toll = np.ones(len(inputs.weight)), np.zeros(len(inputs.weight))
+    if gadget.entry == "choose":
+        unit, toll = normalise(unit, inputs.weight), inputs.alternative
+    if not gadget.keep_safe:
+        return Ways(unit[None], toll[None])
+    lost = PENALTY * inputs.cbv * inputs.weight
+    return Ways(np.stack([unit, PENALTY * unit]), np.stack([toll, lost * unit]))
+
+
+def least_entry(gadget: Gadget, opponent: Treeplex) -> float:
+    """How likely the refined option keeps each choice in a gadget game on iteration 1.
+
+    Of two choices each is kept this likely; more of them share it.
+    """
+    return gadget.refined and 2 * gadget.refined / len(opponent.actions[0])
+
+
+def _opponent(player: FormPlayer, gadget: Gadget, real: NDArray[np.bool_]) -> Any:
+    """The opponent's side: the gadget's infosets, then a copy of the subgame per kind of way.
+
+    `real` [c, s] says where there are ways.
+
+    Returns the side, a function from old sequences and a copy to new ones, and [c, s] the ways'
+    sequences.
+    """
+    slots, every = len(player.slots), np.arange(len(player.slots))
+    if gadget.entry == "leave":
+        names = [f"{name} · enter?" for name in player.slots]
+        actions: list[tuple[str, ...]] = [("enter", "leave")] * slots
+        slot_names, parents, enter = list(player.slots), list(range(slots)), [2 * every]
+    else:
+        names, slot_names, parents = ["which root infoset?"], ["start"], [0]
+        some = [player.slots[s] for s in np.flatnonzero(real[0]).tolist()]
+        actions = [tuple(f"{name} #{k}" for k, name in enumerate(some))]
+        enter = [real[0].cumsum() - 1]
+    if gadget.keep_safe:
+        parents += range(len(slot_names), len(slot_names) + slots)
+        slot_names += [name + MARKS[1] for name in player.slots]
+        names += [f"{name}{MARKS[1]}?" for name in player.slots]
+        enter.append(sum(map(len, actions)) + 2 * every)
+        actions += [("insist", "pass")] * slots
+    first, inner = len(slot_names), sum(map(len, player.actions))
+    size = first + sum(map(len, actions))
+    # Where no way leads nothing is paid: anywhere will do.
+    landing = (first + np.where(real, np.stack(enter), 0)).astype(np.int32)
+
+    def moved(sequence: Index, copy: int) -> Index:
+        at_slot = landing[copy][np.minimum(sequence, slots - 1)]
+        below = sequence - slots + size + copy * inner
+        return np.where(sequence < slots, at_slot, below)
+
+    copies = range(len(real))
+    side = FormPlayer(
+        slots=slot_names,
+        reach=np.ones(first),
+        names=[*names, *(name + MARKS[c] for c in copies for name in player.names)],
+        actions=[*actions, *(a for _ in copies for a in player.actions)],
+        parent=np.concatenate(
+            [np.array(parents, np.int32), *(moved(player.parent, c) for c in copies)]
+        ),
+        node=np.concatenate([np.zeros(len(names), np.int32), *(player.node for _ in copies)]),
+        origin=np.concatenate(
+            [np.full(len(names), -1, np.int32), *(player.origin for _ in copies)]
+        ),
+    )
+    return side, moved, landing
+
+
+def _shift(sequence: Index, slots: int) -> Index:
+    """Sequences after one more root slot."""
+    return np.where(sequence < slots, sequence, sequence + 1).astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

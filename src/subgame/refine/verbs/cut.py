@@ -1,14 +1,19 @@
-"""`cut`: the subgames of a tree at a frontier."""
+"""`cut`: the subgames of a tree at a frontier; and the start from which play is followed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar, cast
 
 from subgame.errors import ArgumentError, SubgameError
+from subgame.games.base import CHANCE, Game
+from subgame.games.holdem.game import Holdem
+from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.ranges.subgames import cut_range_tree
+from subgame.refine.reached import Move, Reached
 from subgame.refine.sequence.knowledge import cut_by_knowledge
+from subgame.refine.sequence.reached import ReachedHistories
 from subgame.refine.sequence.subgames import cut_sequence_tree
 from subgame.refine.subgame import At, Subgame, cut_already
 from subgame.tree.public_tree import PublicTree
@@ -109,3 +114,32 @@ def _frontier_is_missing(tree: SequenceTree) -> str:
         "at",
         f"is missing. Say where the subgames of {tree.game_name} start: {known} or a public state.",
     )
+
+
+def start_of(game: Game | PublicTree) -> Reached:
+    """The start of a game, or of that of a tree, from which play is followed.
+
+    >>> import subgame as sg
+    >>> start_of(sg.games.load("kuhn")).actions
+    ('p', 'b')
+    """
+    if isinstance(game, PublicTree):
+        return by_kind(
+            game,
+            lambda tree: ReachedHistories.start(tree.walked.game),
+            lambda tree: ReachedRanges.start(tree.holdem),
+        )
+    return ReachedRanges.start(game) if isinstance(game, Holdem) else ReachedHistories.start(game)
+
+
+def every_decision(tree: PublicTree, player: int) -> Iterator[tuple[tuple[Move, ...], Reached]]:
+    """Every public state of a tree at which a player acts, with the moves that lead there."""
+    waiting: list[tuple[tuple[Move, ...], Reached]] = [((), start_of(tree))]
+    while waiting:
+        line, here = waiting.pop()
+        if here.is_over or not (here.weight(0) * here.reach[0]).any():  # nobody comes here
+            continue
+        if here.player == player:
+            yield line, here
+        moves = here.deals(tree) if here.player == CHANCE else here.actions
+        waiting += [((*line, (here.player, name)), here.child(name)) for name in reversed(moves)]

@@ -28,8 +28,7 @@ from subgame.refine.sequence.play import play_histories
 from subgame.refine.subgame import At, Subgame, Vector
 from subgame.refine.verbs.cut import by_kind
 from subgame.solve.evaluate import Exploitability, best_response_strategy, exploitability
-from subgame.solve.limits import check_count
-from subgame.solve.options import StopOptions, check_options, made_of, with_options
+from subgame.solve.limits import StopOptions, check_count, check_options, made_of, with_options
 from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import Limits, whole_solves

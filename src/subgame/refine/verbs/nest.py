@@ -37,7 +37,7 @@ from subgame.refine.sequence.nested import Expansion
 from subgame.refine.verbs.cut import by_kind
 from subgame.show.html import data_frame
 from subgame.solve.evaluate import Exploitability, exploitability
-from subgame.solve.options import check_options, made_of, with_options
+from subgame.solve.limits import check_options, made_of, with_options
 from subgame.tree.public_tree import PublicTree, both
 from subgame.tree.strategy import Strategy
 

@@ -3,203 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
 from subgame.engines.arrays import Floats
 from subgame.engines.factory import engine
-from subgame.errors import SubgameError, brief, did_you_mean
+from subgame.errors import SubgameError, did_you_mean
 from subgame.refine.accept import Acceptance
 from subgame.refine.behind import RefineOptions, Solving, Technique, solve_gadget
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
-from subgame.refine.payoffs import left
-from subgame.refine.report import COLUMNS, compared
-from subgame.refine.subgame import At, Subgame, Trunk, Vector, combine, vector
+from subgame.refine.report import Part, Refinement
+from subgame.refine.subgame import At, Subgame, Trunk, Vector, combine, left, vector
 from subgame.refine.verbs.cut import subgames_of
-from subgame.show.html import data_frame
 from subgame.solve.evaluate import Exploitability, expected_value, exploitability
-from subgame.solve.options import check_options, made_of, with_options
-from subgame.tree.public_tree import PublicTree, both
+from subgame.solve.limits import check_options, made_of, with_options
+from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from pandas import DataFrame
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """One subgame refined for one player. Axis: s = root infoset of the opponent."""
-
-    __repr__ = brief
-
-    technique: Gadget
-    subgame: Subgame
-    player: int
-    sigma: Floats  # [q] the player's strategy inside
-    infosets: tuple[str, ...]  # [s]
-    weight: Floats  # [s] pi_{-i}: how often the player and chance bring the opponent there
-    cbv: Floats  # [s] what the opponent could get inside against the blueprint
-    gifts: Floats  # [s]
-    alternatives: Floats  # [s] what the gadget paid for not entering, gifts included
-    values: Floats  # [s] what the opponent can get inside now
-    gap: float | None  # NashConv of the gadget game; None where it is no finite game
-    iterations: int
-    seconds: float
-    stopped: str  # why its solve stopped, see `Result.stopped`
-    rejected: float | None = None
-    """The margin of the strategy that was found, where the blueprint is kept instead of it."""
-    share: float = 1.0
-    """Of the strategy that was found in what is played; the rest is the blueprint."""
-
-    @property
-    def margins(self) -> Floats:
-        """[s] CBV + gifts - what the opponent can get now (2017, eq. 1; eq. 2 without gifts)."""
-        return self.cbv + self.gifts - self.values
-
-    def rows(self) -> Iterator[tuple[object, ...]]:
-        """What `COLUMNS` names, for every root infoset."""
-        numbers = self.weight, self.cbv, self.gifts, self.alternatives, self.values, self.margins
-        for name, *row in zip(self.infosets, *(column.tolist() for column in numbers), strict=True):
-            yield self.subgame.name, self.player, name, *row
-
-    @property
-    def margin(self) -> float:
-        """The smallest margin over root infosets that can be reached: the subgame margin."""
-        reached = self.weight > 0
-        return float(self.margins[reached].min()) if reached.any() else 0.0
-
-    @property
-    def bound(self) -> float:
-        """How much more a best response can win in the whole game because of this part, at most.
-
-        No more than the sum of what the opponent gained at each root infoset, weighted by pi_{-i}
-        and by the most that the opponent can reach it with: one, or the range. Gifts are no gain
-        where the technique gives them back safely.
-        """
-        amounts = self.gifts if self.technique.returns_gifts else 0.0
-        return self._total(np.maximum(self.values - self.cbv - amounts, 0))
-
-    @property
-    def rounding(self) -> float:
-        """The bound that may be due to rounding: that of numbers, and that of a linear program."""
-        programme = (
-            max(self.gap, 0.0) if self.gap is not None and self.stopped == "optimal" else 0.0
-        )
-        sizes = np.abs(self.cbv) + np.abs(self.values) + self.subgame.largest_payoff
-        return programme + self.subgame.tree.precision * self._total(sizes)
-
-    def _total(self, values: Floats) -> float:
-        """Values of all root infosets, in units of the whole game."""
-        return float((values * self.weight) @ self.subgame.most(1 - self.player))
-
-
-@dataclass(frozen=True, eq=False)
-class Refinement:
-    """A blueprint with refined subgames, and the account of it."""
-
-    game: str
-    technique: Gadget
-    schedule: str
-    strategy: Strategy
-    parts: tuple[Part, ...]
-    before: Exploitability
-    after: Exploitability
-    seconds: float
-
-    @property
-    def margin(self) -> float:
-        """The smallest margin of all parts."""
-        return min((part.margin for part in self.parts), default=0.0)
-
-    @property
-    def bound(self) -> float:
-        """What `after` can exceed `before` by, by the margins alone, as the mean of both seats."""
-        return sum(self.bound_per_seat) / 2
-
-    @property
-    def bound_per_seat(self) -> tuple[float, float]:
-        """The same for each seat."""
-        return both(lambda p: sum((part.bound for part in self.parts if part.player == p), 0.0))
-
-    @property
-    def kept(self) -> tuple[Part, ...]:
-        """The parts that keep the blueprint, because what was found is not shown to be as good."""
-        return tuple(part for part in self.parts if part.rejected is not None)
-
-    @property
-    def is_worse(self) -> bool:
-        """Whether a best response wins more than before, beyond rounding, from some player."""
-        return any(
-            after > before + sum(part.rounding for part in self.parts if part.player == p)
-            for p, (before, after) in enumerate(
-                zip(self.before.per_seat, self.after.per_seat, strict=True)
-            )
-        )
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One row per root infoset: what `text` shows."""
-        return [dict(zip(COLUMNS, row, strict=True)) for part in self.parts for row in part.rows()]
-
-    def text(self, limit: int = 60) -> str:
-        """What was promised and kept at every root infoset, as text."""
-        from subgame.refine.report import as_text
-
-        return as_text(self, limit)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """The margin of every root infoset as bars; below zero is where safety would be lost."""
-        from subgame.refine.report import draw
-
-        return draw(self, ax)
-
-    def to_pandas(self) -> DataFrame:
-        """A pandas data frame with a line per root infoset, as `rows`."""
-        return data_frame(self.rows())
-
-    def _repr_html_(self) -> str:
-        """Exploitability before and after, and the margins, for notebooks."""
-        from subgame.refine.report import as_html
-
-        return as_html(self)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The fields that ``subgame refine --json`` prints."""
-        rows = self.rows()
-        many = len({(row["subgame"], row["player"]) for row in rows}) > 1
-
-        names = [f"{r['subgame']} | {r['infoset']}" if many else r["infoset"] for r in rows]
-        if len(set(names)) < len(names):  # both players' root infosets are called the same
-            names = [f"player {1 - r['player']}: {n}" for r, n in zip(rows, names, strict=True)]
-
-        def column(key: str) -> dict[str, float]:
-            return {name: row[key] for name, row in zip(names, rows, strict=True)}
-
-        inside = [part.subgame.shown(self.strategy, part.player) for part in self.parts]
-        return {
-            "game": self.game,
-            "technique": self.technique.name,
-            "schedule": self.schedule,
-            "strategy": {name: row for shown in inside for name, row in shown.items()},
-            "margins": column("margin"),
-            "alternatives": column("alternative"),
-            "gifts": column("gift"),
-            **compared(self.before, self.after),
-            "bound": self.bound,
-            "kept": [{"subgame": part.subgame.name, "player": part.player} for part in self.kept],
-            "seconds": self.seconds,
-        }
-
-    def __repr__(self) -> str:
-        return (
-            f"<Refinement of {self.game} by {self.technique.name} in {len(self.parts)} parts: "
-            f"exploitability {float(self.before):.4g} -> {float(self.after):.4g}>"
-        )
 
 
 @with_options(RefineOptions)

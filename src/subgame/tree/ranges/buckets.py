@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.holdem.sizes import STREETS
-from subgame.tree.ranges.hand_order import suit_classes
+from subgame.tree.ranges.boards import suit_classes
 from subgame.tree.ranges.tree import RangeTree
 
 Ints = NDArray[np.int64]

@@ -8,6 +8,7 @@ street are processed together.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,29 @@ from numpy.typing import NDArray
 from subgame.tree.public_tree import Reals
 from subgame.tree.ranges.betting_tree import LANES, Street
 from subgame.tree.ranges.boards import Seat
+
+
+@dataclass(frozen=True, eq=False)
+class Locked:
+    """Fixed frequencies of one player: these hands play so at these decisions."""
+
+    cells: NDArray[np.int64]  # [k] sequences, all actions of each infoset
+    probs: NDArray[np.float32]  # [k]
+
+    @property
+    def bytes(self) -> bytes:
+        """For the digest of a tree."""
+        return self.cells.tobytes() + self.probs.tobytes()
+
+    def put(self, into: NDArray[np.float32], scale: float = 1.0) -> NDArray[np.float32]:
+        """Write the probabilities, times `scale`, into numbers by sequence."""
+        into[self.cells] = np.float32(scale) * self.probs
+        return into
+
+
+Locks = tuple[Locked | None, Locked | None]
+"""Those of player 0 and player 1."""
+
 
 Ints = NDArray[np.int64]
 CHUNK = 1 << 18

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from subgame.errors import SubgameError
 from subgame.tree.public_tree import Reals
 from subgame.tree.ranges.betting_tree import Street
-from subgame.tree.ranges.hand_order import BoardArrays, store_at
+from subgame.tree.ranges.boards import BoardArrays, store_at
 from subgame.tree.ranges.tree import BoardList, RangeTree, put_together
 
 BY_BOARD = ("street", "weight", "groups", "size_at", "dealt", "share")

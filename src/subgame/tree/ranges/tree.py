@@ -43,12 +43,11 @@ from subgame.tree.ranges.betting_tree import (
     lay_out,
 )
 from subgame.tree.ranges.boards import Board as Board
+from subgame.tree.ranges.boards import BoardArrays, lay_out_hands
 from subgame.tree.ranges.boards import BoardList as BoardList
 from subgame.tree.ranges.deal import padded
 from subgame.tree.ranges.find import Finder, InfosetIndex
-from subgame.tree.ranges.hand_order import BoardArrays, lay_out_hands
-from subgame.tree.ranges.locked import Locks
-from subgame.tree.ranges.probabilities import normalise, sums_error
+from subgame.tree.ranges.probabilities import Locks, normalise, sums_error
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from subgame.games.base import CHANCE, TERMINAL
 from subgame.tree.public_tree import OnDemand
-from subgame.tree.sequence.forest import depths, order_by
+from subgame.tree.sequence.arrange import depths, order_by
 from subgame.tree.sequence.tree import (
     Entries,
     Floats,

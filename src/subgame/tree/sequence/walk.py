@@ -21,8 +21,7 @@ from subgame.errors import SubgameError
 from subgame.games.arrays import GameArrays, Rows
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.memory import Allowance
-from subgame.tree.sequence.arrange import Spelling, Visited, history_name
-from subgame.tree.sequence.forest import shape
+from subgame.tree.sequence.arrange import Spelling, Visited, history_name, shape
 from subgame.tree.sequence.histories import FRONTIER, Histories, Ints, MoveLists, Top
 from subgame.tree.sequence.levels import rows_at, visit_levels
 
