@@ -51,11 +51,10 @@ class Slow:
             return float(state.returns()[self.p])
         if player != self.p:
             parts = state.chance_outcomes() if player == CHANCE else opponent(state).items()
-            return float(
-                sum(
-                    q * self.walk(state.child(a), own, others * q, opponent, seen) for a, q in parts
-                )
-            )
+            shares = [
+                q * self.walk(state.child(a), own, others * q, opponent, seen) for a, q in parts
+            ]
+            return float(sum(shares))
         sigma = self.play(state)
         won = {
             a: self.walk(state.child(a), own * q, others, opponent, seen) for a, q in sigma.items()
@@ -174,10 +173,10 @@ def test_norms_do_not_fall_and_the_regret_is_bounded(kind: str, actions: int) ->
             s = mean - float(norm_shift(old + u, np.array([norm]))[0])
             credit += max(0.0, s)
             assert new - norm <= 2 * root * max(0.0, -s) + 1e-9 * scale
-            far, wrong = np.linalg.norm(theta - old), (1 + root) * np.linalg.norm(u - before)
+            far = float(np.linalg.norm(theta - old))
+            wrong = (1 + root) * float(np.linalg.norm(u - before))
             assert s >= (far**2 - wrong**2) / (2 * theta.sum()) - 1e-9 * scale
-            moved += float(far**2 / (2 * root * norm))
-            missed += float(root * wrong**2 / norm)
+            moved, missed = moved + far**2 / (2 * root * norm), missed + root * wrong**2 / norm
             fell += s > 1e-9 * scale
         else:
             moved, missed = -new, 0.0
@@ -204,11 +203,11 @@ def test_averages_converge_like_1_over_t_where_predictive_cfr_is_slow() -> None:
     uniform, last = (IncreasingRegret(gamma, alternating=False) for gamma in (0.0, math.inf))
     gaps = {
         count: sg.exploitability(tree, solve_increasing(tree, count, uniform)).mean
-        for count in (50, 400, 3200)
+        for count in (50, 200, 1000)
     }
     assert all(count * gap < 4 for count, gap in gaps.items())  # Reg_1 + Reg_2 does not grow
-    assert gaps[3200] < gaps[400] / 7.5
-    assert sg.exploitability(tree, solve_increasing(tree, 1000, last)).mean < 1e-9
+    assert gaps[1000] < gaps[200] / 4.5
+    assert sg.exploitability(tree, solve_increasing(tree, 500, last)).mean < 1e-6
 
 
 @pytest.mark.parametrize("name", ["kuhn", "goofspiel(cards=3)", "random(seed=5)"])
