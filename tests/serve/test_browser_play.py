@@ -100,7 +100,7 @@ def test_keys_of_holdem_keep_their_meaning_and_all_in_asks_once(page: Page) -> N
 
 
 def test_hands_of_whole_holdem_are_graded_at_the_table_while_a_solve_runs(page: Page) -> None:
-    page.goto("/solve?board=Qs+Jh+2h+8d&schedule=cfr&target=0.0001&seconds=3000")
+    page.goto("/solve?board=Qs+Jh+2h+8d+3c&schedule=cfr&target=0.0001&seconds=3000")
     says(page, "in 32 bits")
     page.get_by_role("button", name="Solve", exact=True).click()
     page.locator(".badge.running").wait_for()

@@ -49,6 +49,7 @@ from subgame.solve.schedule import NAMED, parse
 if TYPE_CHECKING:
     from subgame.games.base import Game
     from subgame.refine.limit import Evaluator
+    from subgame.refine.ranges.limit import RangeLimit
     from subgame.refine.sequence.limit import DepthLimited
     from subgame.refine.verbs.depth import LimitedSolution
     from subgame.solve.evaluate import Exploitability
@@ -193,24 +194,14 @@ def limit_command(
                 values = Rollouts(leaves.rollouts or 1000, source.seed)
             limit = Limit.made(tree, rough, where, values, meter)
         meter.update(f"Solving {meter.game} down to the depth limit")
-        solved = []
         with whole_solves() if len(limit.players) > 1 else nullcontext():
-            for p in limit.players:
-                limited = sg.depth_limited(
-                    tree,
-                    rough,
-                    at=limit.subgames,
-                    player=p,
-                    continuations=limit.offered[p],
-                    values=limit.values[p],
-                    weaken=leaves.weaken,
-                    penalty=leaves.penalty,
-                )
-                solved.append(sg.solve_limited(limited, schedule=schedule, **vars(stop)))
+            solved = [
+                sg.solve_limited(_limited(limit, p, leaves), schedule=schedule, **vars(stop))
+                for p in limit.players
+            ]
         result = Found.of(limit, solved, solving.best_below, meter, began)
-    refused = None
-    if output.out is not None and not output.allow_worse and result.is_worse:
-        refused = not_saved(output.out, "depth-limited solving", result.before, result.after)
+    fine = output.allow_worse or not result.is_worse
+    refused = None if fine else not_saved(output.out, DEPTH, result.before, result.after)
     failure = save_files((None if refused else output.out, result.strategy.save)) or refused
     out = None if failure else output.out
     if output.json:
@@ -218,6 +209,22 @@ def limit_command(
     else:
         show(stdout(), result, Line.of(context), leaves.leaves, out)
     finish(failure, *(side.result.stopped for side in solved))
+
+
+def _limited(limit: Limit, p: int, leaves: Leaves) -> DepthLimited | RangeLimit:
+    """The depth-limited tree of a player."""
+    import subgame as sg
+
+    return sg.depth_limited(
+        limit.tree,
+        limit.blueprint,
+        at=limit.subgames,
+        player=p,
+        continuations=limit.offered[p],
+        values=limit.values[p],
+        weaken=leaves.weaken,
+        penalty=leaves.penalty,
+    )
 
 
 # Before --------------------------------------------------------------------------------------
@@ -248,6 +255,7 @@ def _check_schedule(schedule: str, stop: Stop) -> None:
 OFFERED = ("--at", "--continuations", "--count")
 LIMIT = ("--blueprint", *OFFERED, "--player", "--seed", "--memory-limit")
 """Options with the same meaning in ``subgame train``."""
+DEPTH = "depth-limited solving"
 SHOWN = 6
 """Number of infosets above the limit that are shown."""
 

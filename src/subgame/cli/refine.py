@@ -224,21 +224,17 @@ def refine_command(
     import subgame as sg
 
     with Meter(str(spot or game)) as meter:
+        check = partial(_check_holdem, gadgets, schedule)
         if spot is not None:
-            _check_holdem(gadgets, schedule)
+            check()
             rough = _read_spot(spot, source, place.memory_limit)
         else:
-            rules = load_game(game)
-            meter.game = str(rules)
-            if isinstance(rules, sg.holdem.Holdem):
-                _check_holdem(gadgets, schedule)
-            limit = place.memory_limit
-            rough = source.read(sg.compile(rules, memory_limit=limit, progress=meter.histories))
+            rough = _read_game(game, source, place.memory_limit, meter, check)
         subgames = sg.cut(rough.tree, places(rough.tree, solving.at))
         _prepare(rough.tree, subgames, gadgets, schedule, place, meter)
         results = []
         for gadget in gadgets:
-            refined = sg.refine(
+            result = sg.refine(
                 rough.tree,
                 rough,
                 at=subgames,
@@ -250,17 +246,17 @@ def refine_command(
                 allow_worse=output.allow_worse,
                 **vars(stop),
             )
-            results.append(refined)
-            if any(part.stopped == "interrupted" for part in results[-1].parts):
+            results.append(result)
+            if any(part.stopped == "interrupted" for part in result.parts):
                 break
     if not results[0].parts:
         raise SubgameError(
             "There is nothing to refine: the player has no decision in these subgames."
         )
     first = results[0]
-    refused = None
-    if output.out is not None and not output.allow_worse and first.is_worse:
-        refused = not_saved(output.out, first.technique.name, first.before, first.after)
+    fine = output.allow_worse or not first.is_worse
+    what = first.technique.name
+    refused = None if fine else not_saved(output.out, what, first.before, first.after)
     saved = (None if refused else output.out, partial(_save, first, spot))
     failure = save_files(saved, (output.plot, output.drawing(first))) or refused
     if output.json:
@@ -327,6 +323,19 @@ def _check_holdem(gadgets: Sequence[Gadget], schedule: str | None) -> None:
                 f"--keep-safe does not work in hold'em, because {gadget.name} would need a second "
                 "copy of the tree."
             )
+
+
+def _read_game(
+    game: str, source: Given, memory_limit: str, meter: Meter, check: Callable[[], None]
+) -> Strategy:
+    """The strategy for a game; `check` refuses what does not work on hold'em trees."""
+    import subgame as sg
+
+    rules = load_game(game)
+    meter.game = str(rules)
+    if isinstance(rules, sg.holdem.Holdem):
+        check()
+    return source.read(sg.compile(rules, memory_limit=memory_limit, progress=meter.histories))
 
 
 def _read_spot(spot: Path, source: Given, memory_limit: str) -> Strategy:

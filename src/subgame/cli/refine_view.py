@@ -273,8 +273,12 @@ def _frequencies(result: Refinement, rough: Strategy) -> Table:
     return shown
 
 
-def not_saved(out: Path, what: str, before: Exploitability, after: Exploitability) -> SubgameError:
+def not_saved(
+    out: Path | None, what: str, before: Exploitability, after: Exploitability
+) -> SubgameError | None:
     """The error for a strategy that is worse than the one before, and so is not saved."""
+    if out is None:
+        return None
     return SubgameError(
         f"{out} was not saved, because {what} made the strategy more exploitable: {before:.4g} "
         f"before, {after:.4g} after. Give --allow-worse to save it all the same."
