@@ -1,4 +1,4 @@
-"""One street's betting written out as a Triton kernel: straight-line code, all of it in registers.
+"""One street's betting written out as a GPU kernel: straight-line code, all of it in registers.
 
 A player's rows and decisions form a tree. Going through it depth first, a decision's regrets
 are read once, on the way down, and written once, on the way up; in between lie only the decisions
@@ -9,6 +9,10 @@ Betting below most roots of a street looks the same but for chips, so a kernel i
 *shape*; which rows and lanes it works on, and for what inputs, it reads from a small table. Strides
 and widths are arguments, so that it serves any number of boards and of hands: flops of one report
 share their kernels.
+
+Kernels are written in Gluon, the language of Triton in which a program says which thread holds
+which numbers. Here it is always the same: neighbours. Triton's own passes would find it out again
+for every access, in time that grows with the square of the text and more.
 """
 
 from __future__ import annotations
@@ -49,7 +53,7 @@ DESCEND = """
 def descend(
     weights, weights_scale, instant, instant_scale, entry, above, lanes, leaves, rates, table,
     chips, N, WS, SS, ES, LS, KS,
-    BLOCK: tl.constexpr, DT: tl.constexpr,
+    BLOCK: tl.constexpr, DT: tl.constexpr, LAYOUT: tl.constexpr,
 ):
 """
 SETTLE = """
@@ -57,10 +61,12 @@ def settle(
     weights, weights_scale, average, average_scale, instant, instant_scale, entry, above, shown,
     met, lanes, cards, same, below, result, rates, table, chips, N, FIRST, WS, SS, ES, LS,
     MS, XS, KS, RS, WIDE, WIDE_O,
-    CARDS: tl.constexpr, CANCELLED: tl.constexpr, BLOCK: tl.constexpr, DT: tl.constexpr,
+    CARDS: tl.constexpr, CANCELLED: tl.constexpr,
+    BLOCK: tl.constexpr, DT: tl.constexpr, LAYOUT: tl.constexpr,
 ):
 """
-FOLDS = """unit = ((tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)) // WIDE).to(tl.int64)
+FOLDS = """hand = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK, layout=LAYOUT)
+unit = (hand // WIDE).to(tl.int64)
 line = met + unit * CARDS
 first = line + tl.load(cards + 2 * at, mask=ok, other=0).to(tl.int64)
 second = line + tl.load(cards + 2 * at + 1, mask=ok, other=0).to(tl.int64)
@@ -134,7 +140,7 @@ class Script:
         return f"tl.load(table + {column}).to(tl.int64)"
 
     def start(self, own: tuple[str, ...], reach: bool) -> None:
-        self.put("at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)")
+        self.put("at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK, layout=LAYOUT)")
         self.put("ok = at < N")
         self.put("step = tl.cast(WS, tl.int64)  # times an action it may exceed 32 bits")
         self.put(f"table += tl.program_id(1) * {self.bet.columns()[3]}")
@@ -220,7 +226,7 @@ class Script:
             if leaf == row:
                 where = f"below + {self.cell(leaves + j)} * KS + at"
                 terms.append(f"tl.load({where}, mask=ok, other=0.0)")
-        self.put(f"v{row} = {' + '.join(terms) or 'tl.zeros((BLOCK,), DT)'}")
+        self.put(f"v{row} = {' + '.join(terms) or 'tl.zeros((BLOCK,), DT, layout=LAYOUT)'}")
 
     def match(self, node: Infoset) -> None:
         """`arrays.regret_matching`: s is the strategy of every action, with trembles."""
@@ -323,7 +329,7 @@ class Script:
                 if self.foreseen:
                     self.keep("instant", row, f"g{row}", None)
         elif mode == Mode.RESPOND:
-            self.put("left = tl.full((BLOCK,), 1.0, DT)")
+            self.put("left = tl.full((BLOCK,), 1.0, DT, layout=LAYOUT)")
             for row in rows:
                 self.put(f"chosen = tl.where(m{i} > v{row}, 0.0, left)")
                 self.keep("weights", row, "chosen", None)
@@ -365,10 +371,13 @@ def parts(bet: Betting) -> list[Part]:
 
 
 def build(source: str, name: str, triton: Any) -> Any:
-    """A kernel from its text; Triton reads the text again by way of `linecache`."""
+    """A kernel from its text, which Triton reads again by way of `linecache`.
+
+    `triton` is the module `triton_kernels`, which need not be there otherwise.
+    """
     text = source.lstrip("\n")
     file = f"<subgame {name} {hashlib.sha256(source.encode()).hexdigest()[:16]}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    scope: dict[str, Any] = {"tl": triton.language, "triton": triton, "__name__": "subgame.written"}
+    scope: dict[str, Any] = {"tl": triton.gl, "__name__": "subgame.written"}
     exec(compile(text, file, "exec"), scope)
-    return triton.jit(scope[name])
+    return triton.gluon.jit(scope[name])

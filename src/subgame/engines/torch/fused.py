@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     import torch
 
 BLOCK, WARPS = LINE, 4
-"""Hands per program of a street's walk, and its warps. Eight warps for long betting, without
-Triton's pass `coalesce`, ran no faster (docs/results/gpu-first-compile.json)."""
+"""Hands per program of a street's walk, and its warps."""
+LAYOUT = kernels.gl.BlockedLayout([BLOCK // (32 * WARPS)], [32], [WARPS], [0])
+"""A thread holds neighbouring hands, and so do the threads of a warp."""
 COMPILERS = 8
 """Threads that compile kernels at the same time, at most. Processes took longer."""
 STEP, SHOW_WARPS = 8, 4
@@ -101,7 +102,7 @@ class FusedOps:
                 text = script.descend(key[1]) if key[0] == "descend" else script.settle(*key[1:])
                 kernel = _WRITTEN.get(text)
                 if kernel is None:
-                    kernel = codegen.build(text, key[0], kernels.triton)
+                    kernel = codegen.build(text, key[0], kernels)
                     _WRITTEN[text] = kernel
                 made.append((kernel, self._put(part.table), self._put(part.chips)))
             self._built[full] = made
@@ -132,6 +133,7 @@ class FusedOps:
                 *(weights.stride(0), scales.stride(0), above.stride(0), size, size),
                 BLOCK=BLOCK,
                 DT=self._dtype(dtype),
+                LAYOUT=LAYOUT,
                 num_warps=WARPS,
             )
         return out[: len(bet.lanes) if lanes else 0], leaves
@@ -189,6 +191,7 @@ class FusedOps:
                 CANCELLED=cancelled(into.dtype),
                 BLOCK=BLOCK,
                 DT=self._dtype(into.dtype),
+                LAYOUT=LAYOUT,
                 num_warps=WARPS,
             )
 
