@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from subgame.engines.contract import Array, Mode
@@ -36,6 +37,20 @@ _WRITTEN: dict[str, Any] = {}
 """Kernels by their text: engines share what is compiled."""
 
 
+@cache
+def _wake() -> None:
+    """Have Triton compile something in the background, once in a process.
+
+    It first reads all of its own files, to name those in its cache. That takes a second, in which
+    an engine makes its tables.
+    """
+    torch, pool = load_torch(), ThreadPoolExecutor(1)
+    kinds = (torch.float32, torch.int16, torch.float64, torch.int64, torch.float32)
+    how = {"grid": (1, 1, 1), "BLOCK": 256, "num_warps": 4}
+    pool.submit(kernels.add_up.warmup, *kinds, 16, 16, 16, 16, **how)
+    pool.shutdown(wait=False)
+
+
 def _data(block: Block) -> tuple[Tensor, Tensor]:
     """A block's numbers and its scales; numbers without scales stand for both."""
     return (block.ints, block.scales) if isinstance(block, Scaled) else (block, block)
@@ -52,6 +67,8 @@ class FusedOps:
         self._alive: list[Any] = []  # what an id in the keys above stands for
         self._rehearsed: set[Any] = set()
         self._pool: ThreadPoolExecutor | None = None  # there while kernels are only compiled
+        if device.type == "cuda":
+            _wake()
 
     @contextmanager
     def rehearsal(self) -> Iterator[None]:
