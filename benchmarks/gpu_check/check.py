@@ -2,8 +2,7 @@
 
 Prints JSON: the device, its copy bandwidth, how far the fused kernels are from the plain PyTorch
 path on the CPU (small decks, fresh random inputs each time) and on the device (whole flop
-hold'em), and times with the share of the bandwidth they reach. ``--interpret`` only runs the
-kernels through Triton's interpreter, without a GPU.
+hold'em), and times with the share of the bandwidth they reach.
 
 Parts: agreement, gadgets (at many roots), whole, nlfh, three-bets, turn, storage (flop
 hold'em in 16 bits), slices (its boards cut), buckets (its flops in buckets), nlth (turn hold'em),
@@ -314,20 +313,10 @@ def main() -> None:
     """What ``python benchmarks/gpu_check`` does."""
     parser = argparse.ArgumentParser(prog="python benchmarks/gpu_check")
     parser.add_argument("parts", nargs="*", default=list(PARTS))
-    parser.add_argument("--interpret", action="store_true", help="kernels without a GPU")
     parser.add_argument("--out", help="a file for the JSON")
     asked = parser.parse_args()
-    if asked.interpret:
-        result: Json = agreement("cpu", ("river", "nlfh"))
-        rounded = rounding("cpu", ("river", "nlfh"))
-        print(json.dumps({**result, "rounding": rounded}, indent=1))
-        worst = max(v for name in ("river", "nlfh") for v in result[name].values())
-        # Rounding may tip a regret over zero, and with it a strategy: few, but by any number.
-        share = max(case["share"] for name, case in rounded.items() if name != "seed")
-        fine = worst < 1e-5 and share < 0.02
-        raise SystemExit(0 if fine else f"Kernels are {worst:g} off, {share:.2%} of 16 bits.")
     torch = load_torch()
-    result = {
+    result: Json = {
         "command": f"python benchmarks/gpu_check {' '.join(asked.parts)}",
         "device": torch.cuda.get_device_name(),
         "torch": torch.__version__,

@@ -221,9 +221,10 @@ def _language(programs: list[tuple[int, ...]]) -> Any:
         setattr(tl, name, kind)
     tl.constexpr = object
     tl.program_id = lambda axis: Value(np.int32(programs[-1][axis]))
-    tl.arange = lambda begin, end: Value(np.arange(begin, end, dtype=np.int32))
-    tl.zeros = lambda shape, kind: Value(np.zeros(shape, kind.numpy))
-    tl.full = lambda shape, value, kind: Value(np.full(shape, value, kind.numpy))
+    tl.BlockedLayout = lambda *parts: parts
+    tl.arange = lambda begin, end, layout=None: Value(np.arange(begin, end, dtype=np.int32))
+    tl.zeros = lambda shape, kind, layout=None: Value(np.zeros(shape, kind.numpy))
+    tl.full = lambda shape, value, kind, layout=None: Value(np.full(shape, value, kind.numpy))
     tl.cast = lambda value, kind: Value(np.asarray(getattr(value, "array", value), kind.numpy))
     tl.load, tl.store, tl.where = load, store, where
     tl.maximum, tl.minimum = _pair("maximum"), _pair("minimum")
@@ -275,9 +276,15 @@ def installed() -> Iterator[None]:
     triton.language = _language(programs)
     triton.jit = lambda function: Kernel(function, programs)
     ours = ("subgame.engines.torch.fused", "subgame.engines.torch.triton_kernels")
-    names = ("triton", "triton.language", *ours)
-    before = {name: sys.modules.pop(name, None) for name in names}
-    sys.modules.update({"triton": triton, "triton.language": triton.language})
+    there = {
+        "triton": triton,
+        "triton.language": triton.language,
+        "triton.experimental": ModuleType("triton.experimental"),
+        "triton.experimental.gluon": triton,  # the same functions, with layouts
+        "triton.experimental.gluon.language": triton.language,
+    }
+    before = {name: sys.modules.pop(name, None) for name in (*there, *ours)}
+    sys.modules.update(there)
     try:
         yield
     finally:

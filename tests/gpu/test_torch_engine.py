@@ -1,17 +1,13 @@
 """The PyTorch engine beside the CPU engine: the same numbers on whole blocks.
 
-All of it runs on the CPU; what is marked `gpu` repeats it on CUDA with the fused kernels. The
-fused kernels' logic is also run here, by Triton's interpreter, where Triton is installed.
+All of it runs on the CPU; what is marked `gpu` repeats it on CUDA with the fused kernels. Their
+text is run by NumPy in `test_kernels`.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -273,18 +269,3 @@ def test_refusals_are_sentences() -> None:
         TorchRangeEngine(tree, "cpu").sample(None, None, "", None)
     with pytest.raises(sg.SubgameError, match="hold'em trees"):
         TorchRangeEngine(sg.compile(sg.games.load("kuhn")), "cpu")  # type: ignore[arg-type]
-
-
-@pytest.mark.skipif(not importlib.util.find_spec("triton"), reason="Triton is not installed")
-def test_fused_kernels_say_the_same_under_the_interpreter() -> None:
-    """The kernels themselves, one thread at a time, in a process of their own."""
-    program = [sys.executable, "benchmarks/gpu_check", "--interpret"]
-    done = subprocess.run(
-        program,
-        cwd=Path(__file__).parents[2],
-        env={**os.environ, "TRITON_INTERPRET": "1"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]

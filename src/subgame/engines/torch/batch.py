@@ -240,10 +240,16 @@ class RangeBatch(EngineBase, Traversals):
         own = self.inside(p, reach[p]) if keeps else None
         other = self.inside(1 - p, reach[1 - p])
         job = Sweep(p, Mode(mode), mine, theirs, *rates, own, other)
-        if mode == Mode.LEARN and own is not None and theirs.average is not None:
-            # The opponent will learn next: its kernels are compiled at the same time.
-            next_job = Sweep(1 - p, job.mode, theirs, mine, *rates, other, own)
-            self.rehearse(job, next_job)
+        learns = mode == Mode.LEARN and own is not None and theirs.average is not None
+        if learns and self.is_new(job):
+            # The opponent learns next, and then both averages are measured: all of these kernels
+            # are compiled at the same time.
+            self.rehearse(
+                job,
+                Sweep(1 - p, job.mode, theirs, mine, *rates, other, own),
+                self._evaluation(p, None, theirs.average, reach[1 - p]),
+                self._evaluation(1 - p, None, mine.average, reach[p]),
+            )
         return self._outside(p, self.traverse(job))
 
     def prepare(self, reach: tuple[Tensor, Tensor], entering: int = -1) -> None:

@@ -1,4 +1,4 @@
-"""One street's betting written out as a Triton kernel: straight-line code, all of it in registers.
+"""One street's betting written out as a GPU kernel: straight-line code, all of it in registers.
 
 A player's rows and decisions form a tree. Going through it depth first, a decision's regrets
 are read once, on the way down, and written once, on the way up; in between lie only the decisions
@@ -9,6 +9,10 @@ Betting below most roots of a street looks the same but for chips, so a kernel i
 *shape*; which rows and lanes it works on, and for what inputs, it reads from a small table. Strides
 and widths are arguments, so that it serves any number of boards and of hands: flops of one report
 share their kernels.
+
+Kernels are written in Gluon, the language of Triton in which a program says which thread holds
+which numbers. Here it is always the same: neighbours. Triton's own passes would find it out again
+for every access, in time that grows with the square of the text and more.
 """
 
 from __future__ import annotations
@@ -49,7 +53,7 @@ DESCEND = """
 def descend(
     weights, weights_scale, instant, instant_scale, entry, above, lanes, leaves, rates, table,
     chips, N, WS, SS, ES, LS, KS,
-    BLOCK: tl.constexpr, DT: tl.constexpr,
+    BLOCK: tl.constexpr, DT: tl.constexpr, LAYOUT: tl.constexpr,
 ):
 """
 SETTLE = """
@@ -57,11 +61,14 @@ def settle(
     weights, weights_scale, average, average_scale, instant, instant_scale, entry, above, shown,
     met, lanes, cards, same, below, result, rates, table, chips, N, FIRST, WS, SS, ES, LS,
     MS, XS, KS, RS, WIDE, WIDE_O,
-    CARDS: tl.constexpr, CANCELLED: tl.constexpr, BLOCK: tl.constexpr, DT: tl.constexpr,
+    CARDS: tl.constexpr, CANCELLED: tl.constexpr,
+    BLOCK: tl.constexpr, DT: tl.constexpr, LAYOUT: tl.constexpr,
 ):
 """
-FOLDS = """unit = ((tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)) // WIDE).to(tl.int64)
+FOLDS = """hand = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK, layout=LAYOUT)
+unit = (hand // WIDE).to(tl.int64)
 line = met + unit * CARDS
+every = line + (CARDS - 1)
 first = line + tl.load(cards + 2 * at, mask=ok, other=0).to(tl.int64)
 second = line + tl.load(cards + 2 * at + 1, mask=ok, other=0).to(tl.int64)
 held = tl.load(same + at, mask=ok, other=32767).to(tl.int64)
@@ -127,21 +134,21 @@ class Script:
     def put(self, line: str) -> None:
         self.lines.append(f"    {line}")
 
-    def edge(self, row: int) -> str:
-        return f"{row - 1} * step + at"
+    def edge(self, block: str, row: int) -> str:
+        return f"{block} + {row - 1} * step"
 
     def cell(self, column: int) -> str:
         return f"tl.load(table + {column}).to(tl.int64)"
 
     def start(self, own: tuple[str, ...], reach: bool) -> None:
-        self.put("at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)")
+        self.put("at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK, layout=LAYOUT)")
         self.put("ok = at < N")
         self.put("step = tl.cast(WS, tl.int64)  # times an action it may exceed 32 bits")
         self.put(f"table += tl.program_id(1) * {self.bet.columns()[3]}")
         self.put(f"chips += tl.program_id(1) * {len(self.bet.ends)}")
         self.put(f"root = {self.cell(0)}")
         for name in own:
-            self.put(f"{name} += {self.cell(1)} * WS")
+            self.put(f"{name} += {self.cell(1)} * WS + at")
             if self.storage == "int16":
                 self.put(f"{name}_scale += {self.cell(1)} * SS + tl.program_id(0)")
         for k, name in RATES.items():
@@ -168,15 +175,15 @@ class Script:
     def load(self, letter: str, block: str, row: int) -> None:
         """Read one action of a block."""
         if self.storage == "int16":
-            number = f"tl.load({block} + {self.edge(row)}, mask=ok, other=0).to(DT)"
+            number = f"tl.load({self.edge(block, row)}, mask=ok).to(DT)"
             number += f" * tl.load({block}_scale + {row - 1} * SS).to(DT)"
         else:
-            number = f"tl.load({block} + {self.edge(row)}, mask=ok, other=0.0).to(DT)"
+            number = f"tl.load({self.edge(block, row)}, mask=ok).to(DT)"
         self.put(f"{letter}{row} = {number}")
 
     def keep(self, block: str, row: int, value: str, salt: int | None) -> None:
         """Write one action of a block, as `storage.Chance.keep` does."""
-        where = f"{block} + {self.edge(row)}"
+        where = self.edge(block, row)
         if self.storage == "float32" or (self.storage == "bfloat16" and salt is None):
             self.put(f"tl.store({where}, {value}, mask=ok)")
             return
@@ -204,11 +211,10 @@ class Script:
         for j in self.ends[row]:
             self.put(f"k{j} = {self.cell(first + j)}")
             if self.bet.ends[j].showdown:
-                won = f"tl.load(shown + k{j} * LS + at, mask=ok, other=0.0)"
+                won = f"tl.load(shown + k{j} * LS, mask=ok)"
             else:
                 total, *met = (
-                    f"tl.load({x} + k{j} * MS, mask=ok, other=0.0)"
-                    for x in ("line + (CARDS - 1)", "first", "second")
+                    f"tl.load({x} + k{j} * MS, mask=ok)" for x in ("every", "first", "second")
                 )
                 own = f"tl.load(theirs + k{j} * XS, mask=held < WIDE_O, other=0.0)"
                 self.put(f"total = {total}")
@@ -218,9 +224,8 @@ class Script:
             terms.append(f"tl.load(chips + {j}).to(DT) * {won}")
         for j, leaf in enumerate(self.bet.leaves):
             if leaf == row:
-                where = f"below + {self.cell(leaves + j)} * KS + at"
-                terms.append(f"tl.load({where}, mask=ok, other=0.0)")
-        self.put(f"v{row} = {' + '.join(terms) or 'tl.zeros((BLOCK,), DT)'}")
+                terms.append(f"tl.load(below + {self.cell(leaves + j)} * KS, mask=ok)")
+        self.put(f"v{row} = {' + '.join(terms) or 'tl.zeros((BLOCK,), DT, layout=LAYOUT)'}")
 
     def match(self, node: Infoset) -> None:
         """`arrays.regret_matching`: s is the strategy of every action, with trembles."""
@@ -248,9 +253,11 @@ class Script:
         def give(row: int) -> None:
             for name, stride, here, column in out:
                 if here == row:
-                    where = f"{name} + {self.cell(column)} * {stride} + at"
+                    where = f"{name} + {self.cell(column)} * {stride}"
                     self.put(f"tl.store({where}, r{row}, mask=ok)")
 
+        self.put("lanes += at")
+        self.put("leaves += at")
         give(0)
         for place, i in enumerate(self.order):
             for ahead in self.order[place : place + 1 + LOOK]:
@@ -275,6 +282,8 @@ class Script:
         if not all(end.showdown for end in self.bet.ends):
             for line in FOLDS.splitlines():
                 self.put(line)
+        self.put("shown += at")
+        self.put("below += at")
         self.paid(0)
         self._visit(0, mode, average)
         self.put("tl.store(result + root * RS + at, v0, mask=ok)")
@@ -316,14 +325,15 @@ class Script:
             self.put(f"m{i} = (m{i} - {forced}) / (1.0 - {node.actions} * least)")
             for row in rows:
                 self.put(f"g{row} = v{row} - m{i}")
-                self.put(f"fade{row} = tl.where(w{row} > 0, fade_positive, fade_negative)")
-                self.put(f"base{row} = tl.where(w{row} > 0, base_positive, base_negative)")
-                self.put(f"w{row} = w{row} * base{row} + (w{row} * fade{row} + g{row})")
+                self.put(f"is_positive = w{row} > 0")
+                self.put("faded = tl.where(is_positive, fade_positive, fade_negative)")
+                self.put("based = tl.where(is_positive, base_positive, base_negative)")
+                self.put(f"w{row} = w{row} * based + (w{row} * faded + g{row})")
                 self.keep("weights", row, f"w{row}", REGRET)
                 if self.foreseen:
                     self.keep("instant", row, f"g{row}", None)
         elif mode == Mode.RESPOND:
-            self.put("left = tl.full((BLOCK,), 1.0, DT)")
+            self.put("left = tl.full((BLOCK,), 1.0, DT, layout=LAYOUT)")
             for row in rows:
                 self.put(f"chosen = tl.where(m{i} > v{row}, 0.0, left)")
                 self.keep("weights", row, "chosen", None)
@@ -365,10 +375,13 @@ def parts(bet: Betting) -> list[Part]:
 
 
 def build(source: str, name: str, triton: Any) -> Any:
-    """A kernel from its text; Triton reads the text again by way of `linecache`."""
+    """A kernel from its text, which Triton reads again by way of `linecache`.
+
+    `triton` is the module `triton_kernels`, which need not be there otherwise.
+    """
     text = source.lstrip("\n")
     file = f"<subgame {name} {hashlib.sha256(source.encode()).hexdigest()[:16]}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    scope: dict[str, Any] = {"tl": triton.language, "triton": triton, "__name__": "subgame.written"}
+    scope: dict[str, Any] = {"tl": triton.gl, "__name__": "subgame.written"}
     exec(compile(text, file, "exec"), scope)
-    return triton.jit(scope[name])
+    return triton.gluon.jit(scope[name])

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from subgame.engines.contract import Array, Mode
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
     import torch
 
 BLOCK, WARPS = LINE, 4
-"""Hands per program of a street's walk, and its warps. Eight warps for long betting, without
-Triton's pass `coalesce`, ran no faster (docs/results/gpu-first-compile.json)."""
+"""Hands per program of a street's walk, and its warps."""
+LAYOUT = kernels.gl.BlockedLayout([BLOCK // (32 * WARPS)], [32], [WARPS], [0])
+"""A thread holds neighbouring hands, and so do the threads of a warp."""
 COMPILERS = 8
 """Threads that compile kernels at the same time, at most. Processes took longer."""
 STEP, SHOW_WARPS = 8, 4
@@ -33,6 +35,20 @@ LINES = 1024
 """Numbers that a program adds up by bucket at once, for `STEP` actions one after another."""
 _WRITTEN: dict[str, Any] = {}
 """Kernels by their text: engines share what is compiled."""
+
+
+@cache
+def _wake() -> None:
+    """Have Triton compile something in the background, once in a process.
+
+    It first reads all of its own files, to name those in its cache. That takes a second, in which
+    an engine makes its tables.
+    """
+    torch, pool = load_torch(), ThreadPoolExecutor(1)
+    kinds = (torch.float32, torch.int16, torch.float64, torch.int64, torch.float32)
+    how = {"grid": (1, 1, 1), "BLOCK": 256, "num_warps": 4}
+    pool.submit(kernels.add_up.warmup, *kinds, 16, 16, 16, 16, **how)
+    pool.shutdown(wait=False)
 
 
 def _data(block: Block) -> tuple[Tensor, Tensor]:
@@ -51,6 +67,8 @@ class FusedOps:
         self._alive: list[Any] = []  # what an id in the keys above stands for
         self._rehearsed: set[Any] = set()
         self._pool: ThreadPoolExecutor | None = None  # there while kernels are only compiled
+        if device.type == "cuda":
+            _wake()
 
     @contextmanager
     def rehearsal(self) -> Iterator[None]:
@@ -101,7 +119,7 @@ class FusedOps:
                 text = script.descend(key[1]) if key[0] == "descend" else script.settle(*key[1:])
                 kernel = _WRITTEN.get(text)
                 if kernel is None:
-                    kernel = codegen.build(text, key[0], kernels.triton)
+                    kernel = codegen.build(text, key[0], kernels)
                     _WRITTEN[text] = kernel
                 made.append((kernel, self._put(part.table), self._put(part.chips)))
             self._built[full] = made
@@ -132,6 +150,7 @@ class FusedOps:
                 *(weights.stride(0), scales.stride(0), above.stride(0), size, size),
                 BLOCK=BLOCK,
                 DT=self._dtype(dtype),
+                LAYOUT=LAYOUT,
                 num_warps=WARPS,
             )
         return out[: len(bet.lanes) if lanes else 0], leaves
@@ -189,6 +208,7 @@ class FusedOps:
                 CANCELLED=cancelled(into.dtype),
                 BLOCK=BLOCK,
                 DT=self._dtype(into.dtype),
+                LAYOUT=LAYOUT,
                 num_warps=WARPS,
             )
 

@@ -40,7 +40,7 @@ def pick_device(name: str) -> Any:
 def has_triton() -> bool:
     """Whether fused kernels can be compiled (Triton comes with PyTorch for CUDA)."""
     try:
-        importlib.import_module("triton")
+        importlib.import_module("triton.experimental.gluon")
     except ImportError:
         return False
     return True

@@ -134,11 +134,13 @@ class Traversals:
                 below = ops.rise(self.places[s - 1], self.places[s], p, result)
         return result
 
+    def is_new(self, job: Sweep) -> bool:
+        """Whether kernels of a sweep may have to be compiled."""
+        return self.device.type == "cuda" and self.triton and job.kind not in self._rehearsed
+
     def rehearse(self, *jobs: Sweep) -> None:
         """Compile the kernels of some sweeps side by side, before the first of their kind."""
-        if self.device.type != "cuda" or not self.triton:
-            return
-        kinds = {job.kind: job for job in jobs if job.kind not in self._rehearsed}
+        kinds = {job.kind: job for job in jobs if self.is_new(job)}
         if not kinds:
             return
         self._rehearsed.update(kinds)

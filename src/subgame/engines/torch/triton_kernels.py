@@ -14,6 +14,8 @@ from typing import Any
 
 triton: Any = importlib.import_module("triton")
 tl: Any = importlib.import_module("triton.language")
+gluon: Any = importlib.import_module("triton.experimental.gluon")
+gl: Any = importlib.import_module("triton.experimental.gluon.language")
 
 
 @triton.jit
