@@ -46,8 +46,10 @@ def _wake() -> None:
     """
     torch, pool = load_torch(), ThreadPoolExecutor(1)
     kinds = (torch.float32, torch.int16, torch.float64, torch.int64, torch.float32)
-    how = {"grid": (1, 1, 1), "BLOCK": 256, "num_warps": 4}
-    pool.submit(kernels.add_up.warmup, *kinds, 16, 16, 16, 16, **how)
+    numbers = (16, 16, 16, 16)
+    pool.submit(
+        lambda: kernels.add_up.warmup(*kinds, *numbers, grid=(1, 1, 1), BLOCK=256, num_warps=4)
+    )
     pool.shutdown(wait=False)
 
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from subgame.engines.arrays import as_numpy, normalise
 from subgame.engines.factory import engine
-from subgame.engines.numba.strengths import ranks
 from subgame.games.base import CHANCE
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
@@ -124,6 +123,8 @@ class ReachedRanges(Reached):
         A hand of the other player fits a constant share of them, by which the sum is divided: so
         the expectation is exact.
         """
+        from subgame.engines.numba.strengths import ranks  # solving on a GPU needs no Numba
+
         deck, left = self.game.deck, self._left(s)
         more = BOARD_CARDS[self.game.rules.last_street] - len(self.board)
         dealt: Iterable[Sequence[int]] = itertools.combinations(left, more)
