@@ -247,6 +247,10 @@ class Kernel:
     def __init__(self, function: Any, programs: list[tuple[int, ...]]) -> None:
         self.function, self.programs = function, programs
 
+    def __call__(self, *args: Any) -> Any:
+        """As a function that a kernel calls."""
+        return self.function(*args)
+
     def __getitem__(self, grid: tuple[int, ...]) -> Callable[..., None]:
         assert math.prod(grid) > 0
         assert all(size <= 65535 for size in grid[1:])
@@ -274,7 +278,11 @@ def installed() -> Iterator[None]:
     programs: list[tuple[int, ...]] = []
     triton: Any = ModuleType("triton")
     triton.language = _language(programs)
-    triton.jit = lambda function: Kernel(function, programs)
+
+    def jit(function: Any = None, **_: Any) -> Any:
+        return jit if function is None else Kernel(function, programs)
+
+    triton.jit = jit
     ours = ("subgame.engines.torch.fused", "subgame.engines.torch.triton_kernels")
     there = {
         "triton": triton,

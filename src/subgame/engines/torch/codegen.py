@@ -12,7 +12,9 @@ share their kernels.
 
 Kernels are written in Gluon, the language of Triton in which a program says which thread holds
 which numbers. Here it is always the same: neighbours. Triton's own passes would find it out again
-for every access, in time that grows with the square of the text and more.
+for every access, in time that grows with the square of the text and more. What is done with all
+actions of a decision is a function (`functions`): Triton reads it once in a kernel, and one call of
+it instead of a dozen lines for every decision. That reading is most of what compiling takes.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from __future__ import annotations
 import hashlib
 import linecache
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -34,20 +37,31 @@ from subgame.engines.torch.layout import Betting, End, Infoset
 from subgame.engines.torch.storage import AVERAGE, FACTORS, REGRET
 
 RATES = {
-    0: "positive",
-    1: "negative",
-    4: "base_positive",
-    5: "base_negative",
-    6: "fade_positive",
-    7: "fade_negative",
-    8: "fade",
-    9: "least",
+    "positive": 0,
+    "negative": 1,
+    "base_positive": 4,
+    "base_negative": 5,
+    "fade_positive": 6,
+    "fade_negative": 7,
+    "fade": 8,
+    "least": 9,
 }
 """Columns of `engines.rounding.dithered` that kernels read; the iteration is read where needed."""
 LEAST_SUM = float(np.finfo(np.float32).tiny)
 """Sums of weights below this are subnormal and count as zero, as in the CPU kernels."""
+COUNTS = ("ES", "FIRST", "WIDE", "WIDE_O")
+"""Arguments by which no address is aligned: Triton need not compile again for some values."""
 LOOK = 2
 """Decisions whose numbers are read ahead."""
+
+FOLD = """
+def fold(every, first, second, own, ok, meets, CANCELLED: tl.constexpr):
+    total = tl.load(every, mask=ok)
+    rest = total - tl.load(first, mask=ok) - tl.load(second, mask=ok)
+    rest = rest + tl.load(own, mask=meets, other=0.0)
+    return tl.where(tl.abs(rest) > CANCELLED * total, rest, 0.0)
+"""
+"""The opponent's reach with hands that share no card with ours; what rounding leaves is zero."""
 
 DESCEND = """
 def descend(
@@ -72,7 +86,8 @@ every = line + (CARDS - 1)
 first = line + tl.load(cards + 2 * at, mask=ok, other=0).to(tl.int64)
 second = line + tl.load(cards + 2 * at + 1, mask=ok, other=0).to(tl.int64)
 held = tl.load(same + at, mask=ok, other=32767).to(tl.int64)
-theirs = lanes + unit * WIDE_O + held"""
+theirs = lanes + unit * WIDE_O + held
+meets = held < WIDE_O"""
 """Where a hand finds what folds need: sums over all hands and over those with a card of its own,
 and the opponent's reach with the same hand, which the two sums take out twice."""
 
@@ -99,6 +114,60 @@ class Part:
     shape: Shape
     table: NDArray[np.int32]  # [root, column] root, first action, then lanes, leaves, lanes paid
     chips: NDArray[np.float64]  # [root, end]
+
+
+def functions(n: int) -> str:
+    """What is done with the `n` actions of a decision, written out for each.
+
+    ``match`` is `arrays.regret_matching`. ``learn`` has the decision's value, then the new regrets
+    and the instantaneous ones; these are of the free choice, without trembles.
+    """
+
+    def every(text: str, between: str = ", ") -> str:
+        return between.join(text.replace("#", str(k)) for k in range(n))
+
+    def lines(text: str) -> str:
+        return every(text, "\n    ")
+
+    return f"""
+def read_{n}(at, step, ok, DT: tl.constexpr):
+    return {every("tl.load(at + # * step, mask=ok).to(DT)")},
+
+def read16_{n}(at, step, scale, SS, ok, DT: tl.constexpr):
+    {lines("w# = tl.load(at + # * step, mask=ok).to(DT) * tl.load(scale + # * SS).to(DT)")}
+    return {every("w#")},
+
+def write_{n}(at, step, ok, {every("w#")}):
+    {lines("tl.store(at + # * step, w#, mask=ok)")}
+
+def foresee_{n}({every("w#")}, {every("i#")}, positive, negative):
+    return {every("w# * tl.where(w# > 0, positive, negative) + i#")},
+
+def match_{n}({every("w#")}, least):
+    {lines("s# = tl.maximum(w#, 0.0)")}
+    total = {every("s#", " + ")}
+    some = total >= {LEAST_SUM!r}
+    scale = tl.where(some, (1.0 - {n} * least) / total, 0.0)
+    even = tl.where(some, least, {1 / n!r})
+    return {every("s# * scale + even")},
+
+def average_{n}(reach, fade, {every("s#")}, {every("a#")}):
+    return {every("a# + (a# * fade + reach * s#)")},
+
+def learn_{n}({every("s#")}, {every("v#")}, {every("w#")}, least, factors):
+    base_positive, base_negative, fade_positive, fade_negative = factors
+    mean = {every("s# * v#", " + ")}
+    free = (mean - least * ({every("v#", " + ")})) / (1.0 - {n} * least)
+    {lines("g# = v# - free")}
+    {lines("b# = tl.where(w# > 0, base_positive, base_negative)")}
+    {lines("f# = tl.where(w# > 0, fade_positive, fade_negative)")}
+    return mean, {every("w# * b# + (w# * f# + g#)")}, {every("g#")}
+"""
+
+
+def names(letter: str, rows: Iterable[int]) -> str:
+    """Numbers of some rows, one after another."""
+    return ", ".join(f"{letter}{row}" for row in rows)
 
 
 class Script:
@@ -130,6 +199,11 @@ class Script:
         visit(0)
         return result
 
+    @property
+    def matching(self) -> tuple[str, ...]:
+        """The rates that a strategy depends on."""
+        return ("positive", "negative", "least") if self.foreseen else ("least",)
+
     # Text ------------------------------------------------------------------------------------
     def put(self, line: str) -> None:
         self.lines.append(f"    {line}")
@@ -140,7 +214,7 @@ class Script:
     def cell(self, column: int) -> str:
         return f"tl.load(table + {column}).to(tl.int64)"
 
-    def start(self, own: tuple[str, ...], reach: bool) -> None:
+    def start(self, own: tuple[str, ...], rates: Iterable[str], reach: bool) -> None:
         self.put("at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK, layout=LAYOUT)")
         self.put("ok = at < N")
         self.put("step = tl.cast(WS, tl.int64)  # times an action it may exceed 32 bits")
@@ -151,8 +225,8 @@ class Script:
             self.put(f"{name} += {self.cell(1)} * WS + at")
             if self.storage == "int16":
                 self.put(f"{name}_scale += {self.cell(1)} * SS + tl.program_id(0)")
-        for k, name in RATES.items():
-            self.put(f"{name} = tl.load(rates + {k}).to(DT)")
+        for name in rates:
+            self.put(f"{name} = tl.load(rates + {RATES[name]}).to(DT)")
         if reach:
             self.put("source = tl.load(above + at, mask=ok, other=-1)")
             self.put("r0 = tl.load(entry + root * ES + source, mask=source >= 0, other=0.0).to(DT)")
@@ -162,31 +236,36 @@ class Script:
         if i in self.loaded:
             return
         self.loaded.add(i)
-        for row in self.bet.infosets[i].rows:
-            if played:
-                self.load("w", "weights", row)
-            if played and self.foreseen:
-                self.load("i", "instant", row)
-            if kept:
-                self.load("a", "average", row)
-            if ends:
-                self.paid(row)
+        node = self.bet.infosets[i]
+        if played:
+            self.load("w", "weights", node)
+        if played and self.foreseen:
+            self.load("i", "instant", node)
+        if kept:
+            self.load("a", "average", node)
+        for row in node.rows if ends else ():
+            self.paid(row)
 
-    def load(self, letter: str, block: str, row: int) -> None:
-        """Read one action of a block."""
+    def load(self, letter: str, block: str, node: Infoset) -> None:
+        """Read the actions of a block."""
+        name, scale = "read", ""
         if self.storage == "int16":
-            number = f"tl.load({self.edge(block, row)}, mask=ok).to(DT)"
-            number += f" * tl.load({block}_scale + {row - 1} * SS).to(DT)"
-        else:
-            number = f"tl.load({self.edge(block, row)}, mask=ok).to(DT)"
-        self.put(f"{letter}{row} = {number}")
+            name, scale = "read16", f" {block}_scale + {node.first - 1} * SS, SS,"
+        call = f"{name}_{node.actions}({self.edge(block, node.first)}, step,{scale} ok, DT)"
+        self.put(f"{names(letter, node.rows)}, = {call}")
 
-    def keep(self, block: str, row: int, value: str, salt: int | None) -> None:
-        """Write one action of a block, as `storage.Chance.keep` does."""
-        where = self.edge(block, row)
+    def keep(self, block: str, letter: str, node: Infoset, salt: int | None) -> None:
+        """Write the actions of a block."""
         if self.storage == "float32" or (self.storage == "bfloat16" and salt is None):
-            self.put(f"tl.store({where}, {value}, mask=ok)")
+            where, values = self.edge(block, node.first), names(letter, node.rows)
+            self.put(f"write_{node.actions}({where}, step, ok, {values})")
             return
+        for row in node.rows:
+            self.keep16(block, row, f"{letter}{row}", salt)
+
+    def keep16(self, block: str, row: int, value: str, salt: int | None) -> None:
+        """Write one action of a block in 16 bits, as `storage.Chance.keep` does."""
+        where = self.edge(block, row)
         if salt is not None:
             part = ((row - 1) * FACTORS["action"] + salt * FACTORS["salt"]) % 2**32
             self.put(f"bits = key + {part}")
@@ -213,14 +292,9 @@ class Script:
             if self.bet.ends[j].showdown:
                 won = f"tl.load(shown + k{j} * LS, mask=ok)"
             else:
-                total, *met = (
-                    f"tl.load({x} + k{j} * MS, mask=ok)" for x in ("every", "first", "second")
-                )
-                own = f"tl.load(theirs + k{j} * XS, mask=held < WIDE_O, other=0.0)"
-                self.put(f"total = {total}")
-                self.put(f"rest = total - {' - '.join(met)} + {own}")
-                self.put(f"f{j} = tl.where(tl.abs(rest) > CANCELLED * total, rest, 0.0)")
-                won = f"f{j}"
+                self.put(f"to = k{j} * MS")
+                met = "every + to, first + to, second + to"
+                won = f"fold({met}, theirs + k{j} * XS, ok, meets, CANCELLED)"
             terms.append(f"tl.load(chips + {j}).to(DT) * {won}")
         for j, leaf in enumerate(self.bet.leaves):
             if leaf == row:
@@ -228,24 +302,20 @@ class Script:
         self.put(f"v{row} = {' + '.join(terms) or 'tl.zeros((BLOCK,), DT, layout=LAYOUT)'}")
 
     def match(self, node: Infoset) -> None:
-        """`arrays.regret_matching`: s is the strategy of every action, with trembles."""
-        rows = node.rows
-        for row in rows:
-            if self.foreseen:
-                self.put(f"s{row} = w{row} * tl.where(w{row} > 0, positive, negative) + i{row}")
-            weight = f"s{row}" if self.foreseen else f"w{row}"
-            self.put(f"s{row} = tl.maximum({weight}, 0.0)")
-        self.put(f"total = {' + '.join(f's{row}' for row in rows)}")
-        self.put(f"some = total >= {LEAST_SUM!r}")
-        self.put(f"scale = tl.where(some, (1.0 - {node.actions} * least) / total, 0.0)")
-        self.put(f"even = tl.where(some, least, {1 / node.actions!r})")
-        for row in rows:
-            self.put(f"s{row} = s{row} * scale + even")
+        """s is the strategy of every action, with trembles."""
+        weights, strategy = (names(letter, node.rows) for letter in "ws")
+        if self.foreseen:
+            instant = names("i", node.rows)
+            call = f"foresee_{node.actions}({weights}, {instant}, positive, negative)"
+            self.put(f"{strategy}, = {call}")
+            weights = strategy
+        self.put(f"{strategy}, = match_{node.actions}({weights}, least)")
 
     # Kernels ---------------------------------------------------------------------------------
     def descend(self, lanes: bool) -> str:
         """Reach down to lanes (or not) and leaves."""
-        self.start(("weights", "instant") if self.foreseen else ("weights",), reach=True)
+        own = ("weights", "instant") if self.foreseen else ("weights",)
+        self.start(own, self.matching, reach=True)
         first, second, _, _ = self.bet.columns()
         out = [("lanes", "LS", row, first + j) for j, row in enumerate(self.bet.lanes) if lanes]
         out += [("leaves", "KS", row, second + j) for j, row in enumerate(self.bet.leaves)]
@@ -272,7 +342,13 @@ class Script:
     def settle(self, mode: int, average: bool) -> str:
         """Values up; regrets and average on the way."""
         used = {"weights": mode != Mode.BEST, "average": average, "instant": self.foreseen}
-        self.start(tuple(name for name, is_used in used.items() if is_used), reach=average)
+        rates = () if mode in (Mode.BEST, Mode.WITHIN) else self.matching
+        if average:
+            rates += ("fade",)
+        own = tuple(name for name, is_used in used.items() if is_used)
+        self.start(own, RATES if mode == Mode.LEARN else rates, reach=average)
+        if mode == Mode.LEARN:
+            self.put("factors = (base_positive, base_negative, fade_positive, fade_negative)")
         if self.storage == "int16" and mode in (Mode.LEARN, Mode.RESPOND):
             self.put("real = tl.load(above + at, mask=ok, other=-1) >= 0")
         if self.storage != "float32" and mode == Mode.LEARN:
@@ -299,12 +375,19 @@ class Script:
             rows = node.rows
             if mode not in (Mode.BEST, Mode.WITHIN):
                 self.match(node)
+            if average:
+                played, kept = names("s", rows), names("a", rows)
+                call = f"average_{node.actions}(r{parent}, fade, {played}, {kept})"
+                self.put(f"{kept}, = {call}")
+                self.keep("average", "a", node, AVERAGE)
             for row in rows:
-                if average:
+                if average and self.below[row]:
                     self.put(f"r{row} = r{parent} * s{row}")
-                    self.keep("average", row, f"a{row} + (a{row} * fade + r{row})", AVERAGE)
                 self._visit(row, mode, average)
-            if mode in (Mode.LEARN, Mode.EVALUATE):
+            if mode == Mode.LEARN:
+                known, learnt = (", ".join(names(x, rows) for x in xs) for xs in ("svw", "wg"))
+                self.put(f"m{i}, {learnt} = learn_{node.actions}({known}, least, factors)")
+            elif mode == Mode.EVALUATE:
                 self.put(f"m{i} = " + " + ".join(f"s{row} * v{row}" for row in rows))
             else:
                 self.put(f"m{i} = v{node.first}")
@@ -319,25 +402,16 @@ class Script:
 
     def _update(self, i: int, mode: int) -> None:
         node = self.bet.infosets[i]
-        rows = node.rows
-        if mode == Mode.LEARN:  # regrets are of the free choice, without trembles
-            forced = f"least * ({' + '.join(f'v{row}' for row in rows)})"
-            self.put(f"m{i} = (m{i} - {forced}) / (1.0 - {node.actions} * least)")
-            for row in rows:
-                self.put(f"g{row} = v{row} - m{i}")
-                self.put(f"is_positive = w{row} > 0")
-                self.put("faded = tl.where(is_positive, fade_positive, fade_negative)")
-                self.put("based = tl.where(is_positive, base_positive, base_negative)")
-                self.put(f"w{row} = w{row} * based + (w{row} * faded + g{row})")
-                self.keep("weights", row, f"w{row}", REGRET)
-                if self.foreseen:
-                    self.keep("instant", row, f"g{row}", None)
+        if mode == Mode.LEARN:
+            self.keep("weights", "w", node, REGRET)
+            if self.foreseen:
+                self.keep("instant", "g", node, None)
         elif mode == Mode.RESPOND:
             self.put("left = tl.full((BLOCK,), 1.0, DT, layout=LAYOUT)")
-            for row in rows:
-                self.put(f"chosen = tl.where(m{i} > v{row}, 0.0, left)")
-                self.keep("weights", row, "chosen", None)
-                self.put("left = left - chosen")
+            for row in node.rows:
+                self.put(f"c{row} = tl.where(m{i} > v{row}, 0.0, left)")
+                self.put(f"left = left - c{row}")
+            self.keep("weights", "c", node, None)
 
 
 def parts(bet: Betting) -> list[Part]:
@@ -374,14 +448,30 @@ def parts(bet: Betting) -> list[Part]:
     ]
 
 
-def build(source: str, name: str, triton: Any) -> Any:
-    """A kernel from its text, which Triton reads again by way of `linecache`.
+def build(source: str, name: str, sizes: Iterable[int], triton: Any) -> Any:
+    """A kernel from its text, which may call functions for decisions of some `sizes`.
 
     `triton` is the module `triton_kernels`, which need not be there otherwise.
     """
+    called = {"tl": triton.gl, "__name__": "subgame.written"}
+    for text in (FOLD, *map(functions, sizes)):
+        if text not in triton.WRITTEN:
+            made = _read(text, "functions", dict(called))
+            triton.WRITTEN[text] = {
+                key: triton.gluon.jit(function) for key, function in made.items()
+            }
+        called |= triton.WRITTEN[text]
+    kernel = _read(source, name, called)[name]
+    return triton.gluon.jit(
+        kernel, do_not_specialize=COUNTS, do_not_specialize_on_alignment=("rates",)
+    )
+
+
+def _read(source: str, name: str, scope: dict[str, Any]) -> dict[str, Any]:
+    """The functions of a text, which Triton reads again by way of `linecache`."""
     text = source.lstrip("\n")
     file = f"<subgame {name} {hashlib.sha256(source.encode()).hexdigest()[:16]}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    scope: dict[str, Any] = {"tl": triton.gl, "__name__": "subgame.written"}
-    exec(compile(text, file, "exec"), scope)
-    return triton.gluon.jit(scope[name])
+    functions: dict[str, Any] = {}
+    exec(compile(text, file, "exec"), scope, functions)
+    return functions

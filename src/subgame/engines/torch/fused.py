@@ -53,6 +53,18 @@ def _wake() -> None:
     pool.shutdown(wait=False)
 
 
+def _compile(kernel: Any, kinds: list[Any], grid: tuple[int, ...], options: Any) -> None:
+    """Compile a kernel and, by a C compiler, what launches it."""
+    _ = kernel.warmup(*kinds, grid=grid, **options).run
+
+
+def _case(kind: Any, parameter: Any) -> Any:
+    """For which type of tensor, or integers like this, Triton compiles a kernel."""
+    if not isinstance(kind, int):
+        return kind
+    return not parameter.do_not_specialize and (kind == 1, kind % 16 == 0)
+
+
 def _data(block: Block) -> tuple[Tensor, Tensor]:
     """A block's numbers and its scales; numbers without scales stand for both."""
     return (block.ints, block.scales) if isinstance(block, Scaled) else (block, block)
@@ -78,7 +90,8 @@ class FusedOps:
 
         An error comes again when they are run, with all there is to say.
         """
-        with ThreadPoolExecutor(min(COMPILERS, cores())) as pool:
+        on_device = {"initializer": self.torch.cuda.set_device, "initargs": (self.device,)}
+        with ThreadPoolExecutor(min(COMPILERS, cores()), **on_device) as pool:
             self._pool = pool
             try:
                 yield
@@ -97,11 +110,11 @@ class FusedOps:
             kernel[grid](*args, **options)
             return
         kinds = [getattr(arg, "dtype", arg) for arg in args]
-        tensors = [kind for kind, arg in zip(kinds, args, strict=True) if kind is not arg]
-        key = (id(kernel), *tensors, *map(str, options.values()))
+        cases = map(_case, kinds, kernel.params)  # constants come after the arguments
+        key = (id(kernel), *cases, *map(str, options.values()))
         if key not in self._rehearsed:
             self._rehearsed.add(key)
-            self._pool.submit(kernel.warmup, *kinds, grid=grid, **options)
+            self._pool.submit(_compile, kernel, kinds, grid, options)
 
     def _dtype(self, dtype: torch.dtype) -> Any:
         return self.tl.float64 if dtype == self.torch.float64 else self.tl.float32
@@ -121,7 +134,8 @@ class FusedOps:
                 text = script.descend(key[1]) if key[0] == "descend" else script.settle(*key[1:])
                 kernel = _WRITTEN.get(text)
                 if kernel is None:
-                    kernel = codegen.build(text, key[0], kernels)
+                    sizes = {node.actions for node in part.shape.infosets}
+                    kernel = codegen.build(text, key[0], sorted(sizes), kernels)
                     _WRITTEN[text] = kernel
                 made.append((kernel, self._put(part.table), self._put(part.chips)))
             self._built[full] = made

@@ -1,7 +1,8 @@
 """Triton kernels of what couples hands: terminals, and cards between streets.
 
 Every number is written by one program and sums run in a fixed order, so results do not depend on
-scheduling.
+scheduling. Triton compiles a kernel again for counts that are 1, or of which 16 is a factor: those
+by which no address is aligned are left out of this.
 """
 # ruff: noqa: N803 (constants of a kernel are written in capitals)
 # mypy: disallow-untyped-defs=False, disallow-untyped-decorators=False
@@ -16,9 +17,11 @@ triton: Any = importlib.import_module("triton")
 tl: Any = importlib.import_module("triton.language")
 gluon: Any = importlib.import_module("triton.experimental.gluon")
 gl: Any = importlib.import_module("triton.experimental.gluon.language")
+WRITTEN: dict[str, dict[str, Any]] = {}
+"""Functions that kernels call, by their text: see `codegen.build`."""
 
 
-@triton.jit
+@triton.jit(do_not_specialize=("num_lanes", "num_shown", "first_folded", "units"))
 def terminals(
     lanes,
     shown,
@@ -76,7 +79,7 @@ def terminals(
         lane += 1
 
 
-@triton.jit
+@triton.jit(do_not_specialize=("units", "num_segments"))
 def add_up(
     result, below, weight, segments, out, units, wide, wide_up, num_segments, BLOCK: tl.constexpr
 ):
@@ -93,7 +96,7 @@ def add_up(
     tl.store(out + (k * num_segments + g) * wide_up + h, total, mask=ok)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=("units", "num_segments"))
 def even_out(
     part,
     orbit,
