@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
+import platform
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import subgame as sg
-from subgame.engines.numba import native, ranges
+from subgame.engines.numba import linux, native, ranges
 from subgame.engines.numba.native import Blank, Call, Kernel, Packed
 from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.games.holdem.cards import Deck
@@ -20,6 +22,8 @@ from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
 from subgame.tree.ranges.tree import RangeTree
 
+ON_LINUX = sys.platform == "linux" and platform.machine() == "x86_64"
+"""Where objects are loaded without LLVM."""
 KERNELS = ("RUN_ITERATIONS", "RUN_SWEEP", "RUN_MATCH", "RUN_REACH", "RUN_OPPOSING")
 
 
@@ -98,14 +102,16 @@ import sys
 from subgame.cli import main
 
 code = main("endgame --board QsJh2h8d3c --pot 100 --stack 100 --json".split())
-assert not [name for name in sys.modules if name.partition(".")[0] in ("numba", "scipy")]
+unwanted = {"numba", "scipy", *sys.argv[1:]}
+assert not [name for name in sys.modules if name.partition(".")[0] in unwanted]
 sys.exit(code)
 """
 
 
 def test_a_river_from_the_shell_imports_neither_numba_nor_scipy(tree: RangeTree) -> None:
     solved(tree)  # what it needs is then compiled
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True)
+    command = [sys.executable, "-c", SCRIPT, *(["llvmlite", "hashlib"] if ON_LINUX else [])]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
@@ -184,14 +190,33 @@ def test_without_a_folder_that_can_be_written_a_private_one_is_used(
     assert native._read("run_match-a-new.o") is None
 
 
-def test_other_versions_and_processors_have_other_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    here = native._machine()
-    for name, value in (("get_host_cpu_name", "other"), ("get_process_triple", "other")):
+def test_other_versions_and_processors_have_other_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = native._machine.__wrapped__()
+    with monkeypatch.context() as patch:
+        patch.setattr(native, "find_spec", lambda name: SimpleNamespace(origin=tmp_path / name))
+        (tmp_path / "_version.py").write_text("other")
+        assert native._machine.__wrapped__() != here
+    with monkeypatch.context() as patch:
+        patch.setattr(linux, "processor", lambda: {"flags": "other"})
+        assert native._machine.__wrapped__() != here
+    monkeypatch.setattr(linux, "processor", dict)  # not Linux
+    elsewhere = native._machine.__wrapped__()
+    for name in ("get_host_cpu_name", "get_process_triple"):
         with monkeypatch.context() as patch:
-            patch.setattr(f"llvmlite.binding.{name}", lambda value=value: value)
-            assert native._machine.__wrapped__() != here
-    monkeypatch.setattr("llvmlite.__version__", "0.0")
-    assert native._machine.__wrapped__() != here
+            patch.setattr(f"llvmlite.binding.{name}", lambda: "other")
+            assert native._machine.__wrapped__() not in (here, elsewhere)
+
+
+def test_what_linux_says_of_a_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the first core, without what changes while it runs."""
+    file = tmp_path / "cpuinfo"
+    file.write_text("model\t: 85\ncpu MHz\t: 2499.9\nflags\t\t: fpu abm\n\nmodel\t: 86\n")
+    monkeypatch.setattr(linux, "CPUINFO", file)
+    assert linux.processor.__wrapped__() == {"model": "85", "flags": "fpu abm"}
+    monkeypatch.setattr(linux, "CPUINFO", tmp_path / "none")
+    assert linux.processor.__wrapped__() == {}
 
 
 def test_everything_that_kernels_are_made_of_is_in_the_name_of_their_files() -> None:
@@ -218,8 +243,12 @@ def test_a_kernel_that_needs_numbas_runtime_has_no_object_code() -> None:
         object_code(reshapes, ("d1", "d1"), "entry")
 
 
-def test_arguments_arrive_as_they_are_given() -> None:
+@pytest.mark.parametrize("loader", [native._load, native._linked], ids=["as it is", "LLVM"])
+def test_arguments_arrive_as_they_are_given(loader: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from subgame.engines.numba.objects import object_code
+
+    if loader is native._linked:
+        monkeypatch.setattr(linux, "X86_64", None)
 
     def sums(number: Any, pair: Any, out: Any) -> None:
         one, (two, more) = pair
@@ -235,6 +264,56 @@ def test_arguments_arrive_as_they_are_given() -> None:
     kernel._entries["", native.Kind.of(("d2", ("i1", ""))), "d1"] = native._load(code, "entry")
     kernel(*arguments)
     assert out.tolist() == [3 * 1.0 + 7 * 2, 23.0, 2.0 + 5.0]
+
+
+@pytest.fixture(scope="module")
+def filling() -> bytes:
+    """A kernel that calls the C library and has constants of its own."""
+    from subgame.engines.numba.objects import object_code
+
+    def fills(out: Any) -> None:
+        for k in range(len(out)):
+            out[k] = 0.0
+        for k in range(min(4, len(out))):
+            out[k] += (0.1, 0.3, 0.7, 1.3)[k % 4]
+
+    return object_code(fills, ("d1",), "entry")
+
+
+@pytest.mark.skipif(not ON_LINUX, reason="elsewhere LLVM loads all objects")
+def test_an_object_is_loaded_as_it_is(filling: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "_linked", None)
+    out = np.full(100, np.nan)
+    kernel = Kernel("range_kernels", "fills")
+    kernel._entries["d1",] = native._load(filling, "entry")
+    kernel(out)
+    assert out.tolist() == [0.1, 0.3, 0.7, 1.3] + [0.0] * 96
+
+
+@pytest.mark.skipif(not ON_LINUX, reason="elsewhere LLVM loads all objects")
+def test_objects_of_another_kind_are_left_to_llvm(
+    filling: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of other processors or formats, without the function, and cut ones."""
+    asked: list[bytes] = []
+    usual = native._linked
+
+    def noted(code: bytes, name: str) -> tuple[Any, int]:
+        asked.append(code)
+        return usual(filling, "entry")
+
+    monkeypatch.setattr(native, "_linked", noted)
+    cut = [filling[:length] for length in (0, 4, 64, 200, len(filling) - 1)]
+    others = [filling[:18] + b"\xb7" + filling[19:], b"\xcf\xfa\xed\xfe" + filling[4:], *cut]
+    for code in others:
+        native._load(code, "entry")
+    native._load(filling, "another")
+    assert asked == [*others, filling]
+    for name, value in (("linux.ABSOLUTE", 2), ("linux.WRITE", 2), ("linux.sys.platform", "win32")):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"subgame.engines.numba.{name}", value)
+            native._load(filling, "entry")
+    assert len(asked) == len(others) + 1 + 3
 
 
 def test_arrays_with_gaps_are_refused() -> None:
@@ -347,7 +426,8 @@ def test_the_best_code_that_the_machine_runs_is_taken(
         monkeypatch.delenv(name, raising=False)
     if setting:
         monkeypatch.setenv("NUMBA_CPU_NAME", setting)
-    has = dict.fromkeys([*native.TARGETS["x86_64-v3"][1], *features], True)
-    monkeypatch.setattr("llvmlite.binding.get_host_cpu_features", lambda: has)
-    monkeypatch.setattr("llvmlite.binding.get_process_triple", lambda: "x86_64-unknown-linux-gnu")
+    flags = [linux.LINUX.get(name, name) for name in (*native.TARGETS["x86_64-v3"][1], *features)]
+    monkeypatch.setattr(linux, "processor", lambda: {"flags": " ".join(flags)})
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setattr("os.uname", lambda: SimpleNamespace(machine="x86_64"))
     assert native._target.__wrapped__() == expected

@@ -282,12 +282,6 @@ class Run:
         plain = self.least > 0 and not self.tree.not_plain and not self.schedule.tremble
         return plain and not self._last and self.cfr.can_check and self.own
 
-    def place_for_check(self, stop: Limits, count: int) -> Floats | None:
-        """Where the next `count` iterations write a check, if one is due after them."""
-        after = self.iteration + count
-        due = count and stop.target is not None and stop.next_check(after - 1, self.curve) == after
-        return np.zeros(2) if due and self.can_check else None
-
     def rough(self, check: Floats | None, target: float | None) -> Exploitability | None:
         """A check in float32, if it is certain that the target is not reached yet; else None."""
         if check is None or target is None:
@@ -457,12 +451,15 @@ def drive(
         seconds = QUICK * sum(side.num_sequences for side in run.tree.players)
         pace = max(1, min(FIRST, int(SLICE / seconds)))
     stopped = "target" if stop.reached(run.curve) else ""  # a resumed run may have reached it
+    rough = measured and stop.target is not None and run.can_check
     with _asked_to_stop() as asked:
         while not stopped:
-            count = min(stop.next_check(run.iteration, run.curve) - run.iteration, pace)
+            ahead = stop.next_check(run.iteration, run.curve) - run.iteration
+            count = min(ahead, pace)
             if stop.iterations is not None:
                 count = max(0, min(count, int(stop.iterations) - run.iteration))
-            check = run.place_for_check(stop, count) if measured else None
+            checked = measured and count == ahead
+            check = np.zeros(2) if rough and checked else None
             before = now()
             run.advance(count, check)
             after = now()
@@ -473,8 +470,6 @@ def drive(
             clock.ran(count, after - before)
             fits = clock.fitting(run.seconds, pace)
             pace = max(1, fits)
-            due = stop.next_check(run.iteration - 1, run.curve) == run.iteration
-            checked = measured and count and due
             if checked:
                 gap = run.measure(run.rough(check, stop.target))
                 first = first or float(gap)
@@ -490,8 +485,8 @@ def drive(
                 stopped = "stalled"
             if progress is not None:
                 last = run.curve[-1].exploitability if run.curve else float("nan")
-                ahead = (1.0, 0.0) if not fits else stop.ahead(run, first, seconds)
-                progress(Step(run.iteration, run.seconds, last, *ahead))
+                share = (1.0, 0.0) if not fits else stop.ahead(run, first, seconds)
+                progress(Step(run.iteration, run.seconds, last, *share))
             if checkpoint is not None and (stopped or after - saved > SAVE_EVERY):
                 _save(run, checkpoint, last=bool(stopped))
                 saved = now()

@@ -1,9 +1,10 @@
-"""Kernels that run without Numba: their machine code is kept in files and loaded by llvmlite.
+"""Kernels that run without Numba: their machine code is kept in files, and loaded as it is.
 
-Importing Numba and reading its cache takes a second; reading machine code takes a twentieth. So a
-`Kernel` keeps what `objects.object_code` makes of it, beside Numba's own cache. Where anything is
-wrong with a file, the kernel is compiled again; where it cannot be compiled in this way, Numba runs
-it as it runs any other function.
+Importing Numba and reading its cache takes a second; reading machine code takes milliseconds
+(`linux`), or a twentieth of a second where llvmlite must load it. So a `Kernel` keeps what
+`objects.object_code` makes of it, beside Numba's own cache. Where anything is wrong with a file,
+the kernel is compiled again; where it cannot be compiled in this way, Numba runs it as it runs any
+other function.
 
 The arguments of a kernel are integers, arrays and tuples of them. Its entry reads them from *slots*
 of eight bytes: an integer takes one slot; an array one for its address and one for each length.
@@ -13,8 +14,9 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import hashlib
 import os
+import struct
+import sys
 from array import array
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -27,11 +29,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.numba import linux
 from subgame.engines.numba.first_use import LOGGER, NO_CACHE, private_folder, tell
 from subgame.errors import SubgameError
 
 if TYPE_CHECKING:
+    from hashlib import blake2b
+
     from subgame.engines.numba.objects import Layout
+else:
+    try:  # `hashlib` loads OpenSSL, too, which takes as long as all kernels of a river
+        from _blake2 import blake2b
+    except ImportError:
+        from hashlib import blake2b
 
 Argument: TypeAlias = "int | NDArray[np.generic] | Packed | Blank | tuple[Argument, ...]"
 """An argument of a kernel."""
@@ -280,8 +290,12 @@ def _filled(item: Argument, items: Iterator[Any]) -> Argument:
     return brought
 
 
+def _checksum(code: bytes) -> bytes:
+    return blake2b(code, digest_size=CHECKSUM).digest()
+
+
 def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 SETTINGS = (
@@ -300,15 +314,19 @@ def _settings() -> dict[str, str]:
 @lru_cache(maxsize=1)
 def _machine() -> str:
     """What machine code depends on besides our sources: versions, processor, settings."""
-    import llvmlite
+    specs = map(find_spec, ("numba", "llvmlite"))
+    files = [Path(str(spec and spec.origin)).with_name("_version.py") for spec in specs]
+    versions = [file.read_text(encoding="utf-8") for file in files]
+    return f"{versions} {_processor()} {sorted(_settings().items())}"
+
+
+def _processor() -> str:
+    if linux.processor():
+        return f"{os.uname().machine} {linux.processor()}"
     from llvmlite import binding
 
-    spec = find_spec("numba")
-    version = Path(str(spec and spec.origin)).with_name("_version.py").read_text()
     features = sorted(binding.get_host_cpu_features().items())
-    return f"{version} {llvmlite.__version__} {binding.get_process_triple()} " + (
-        f"{binding.get_host_cpu_name()} {features} {sorted(_settings().items())}"
-    )
+    return f"{binding.get_process_triple()} {binding.get_host_cpu_name()} {features}"
 
 
 @lru_cache(maxsize=1)
@@ -343,12 +361,9 @@ def _target() -> str | None:
         return None
     if not current or _settings():
         return None
-    from llvmlite import binding
-
-    triple, features = binding.get_process_triple(), binding.get_host_cpu_features()
-    for name, (architecture, needed) in TARGETS.items():
-        here = triple.startswith(architecture) and "linux" in triple
-        if here and all(features.get(feature) for feature in needed) and (SHIPPED / name).is_dir():
+    for name, (architecture, features) in TARGETS.items():
+        here = sys.platform == "linux" and os.uname().machine == architecture
+        if here and linux.has(features) and (SHIPPED / name).is_dir():
             return name
     return None
 
@@ -388,7 +403,7 @@ def _read(name: str) -> bytes | None:
         with contextlib.suppress(OSError):
             content = (folder / name).read_bytes()
             code = content[CHECKSUM:]
-            if hashlib.sha256(code).digest() == content[:CHECKSUM]:
+            if _checksum(code) == content[:CHECKSUM]:
                 return code
     return None
 
@@ -412,7 +427,7 @@ def _written(folder: Path, name: str, code: bytes) -> bool:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with replacing(folder / name) as new:
-            new.write_bytes(hashlib.sha256(code).digest() + code)
+            new.write_bytes(_checksum(code) + code)
     except (OSError, SubgameError):
         return False
     return True
@@ -420,6 +435,16 @@ def _written(folder: Path, name: str, code: bytes) -> bool:
 
 def _load(code: bytes, name: str) -> Callable[[int], int]:
     """The function of some object code as a callable of the address of its slots."""
+    try:
+        memory, function = linux.load(code, name)
+    except (ValueError, LookupError, AttributeError, OSError, struct.error):
+        memory, function = _linked(code, name)
+    _loaded.append(memory)
+    return ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(function)
+
+
+def _linked(code: bytes, name: str) -> tuple[Any, int]:
+    """The same by LLVM: what keeps the code in memory, and the address of the function."""
     from llvmlite import binding
 
     binding.initialize_native_target()
@@ -428,8 +453,7 @@ def _load(code: bytes, name: str) -> Callable[[int], int]:
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
     engine.add_object_file(binding.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    _loaded.append(engine)
     function = engine.get_function_address(name)
     if not function:
         raise ValueError(name)
-    return ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(function)
+    return engine, function

@@ -18,6 +18,7 @@ from subgame.engines.numba.range_scratch import Numbers, Scratch
 from subgame.engines.numba.simd import (
     Lanes,
     choose,
+    drawn,
     kind_of,
     larger,
     load,
@@ -66,23 +67,23 @@ class Side(NamedTuple):
 
 
 @small
-def add(numbers: Stored, scales: Stored, at: int, fade: Lanes, more: Lanes, seed: int) -> None:
-    """S <- S + (fade S + more), the average; see `engines.rounding`."""
+def added(numbers: Stored, scales: Stored, at: int, fade: Lanes, more: Lanes) -> Lanes:
+    """S + (fade S + more), the next average; see `engines.rounding`."""
     old = recall(numbers, scales, at, kind_of(more))
-    note(numbers, scales, at, old + (old * fade + more), seed)
+    return old + (old * fade + more)
 
 
 @small
-def learn_from(player: PlayerNumbers, e: int, old: Lanes, gain: Lanes, rates: Rates) -> None:
-    """R <- base R + (fade R + gain): discounts by the sign of R, and the instantaneous regret.
+def learned(old: Lanes, gain: Lanes, rates: Rates) -> Lanes:
+    """Base R + (fade R + gain): discounts by the sign of R, and the instantaneous regret.
 
     A base of 0 is needed where R is dropped: R - R + gain would leave the rounding of R in it.
     """
     like = kind_of(gain)
-    zero, seed = splat(0.0, like), 4 * np.int64(rates[3]) + REGRET
+    zero = splat(0.0, like)
     base = choose(old, zero, splat(rates[4], like), splat(rates[5], like))
     fade = choose(old, zero, splat(rates[6], like), splat(rates[7], like))
-    note(player.weights, player.scale, e, old * base + (old * fade + gain), seed)
+    return old * base + (old * fade + gain)
 
 
 class Matching(NamedTuple):
@@ -180,6 +181,7 @@ def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
     for i in range(f.infoset_at[sp], f.infoset_at[sp + 1]):
         n, to = f.actions[i], f.first[i] * LANES
         here, e = load(reach, f.parent[i] * LANES, like), at + to
+        luck = drawn(e, seed)
         if n == 2 and plain:
             fetch(weights, e, far, 2)
             a = larger(recall(weights, scale, e, like), zero)
@@ -190,8 +192,9 @@ def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
             store(reach, to + LANES, b)
             if kept:
                 fetch(average, e, far, 2)
-                add(average, weigh, e, fade, a, seed)
-                add(average, weigh, e + LANES, fade, b, seed)
+                a = added(average, weigh, e, fade, a)
+                b = added(average, weigh, e + LANES, fade, b)
+                note(average, weigh, e, 0, (a, b), luck)
             continue
         if n == 3 and plain:
             fetch(weights, e, far, 3)
@@ -206,9 +209,10 @@ def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
             store(reach, to + 2 * LANES, c)
             if kept:
                 fetch(average, e, far, 3)
-                add(average, weigh, e, fade, a, seed)
-                add(average, weigh, e + LANES, fade, b, seed)
-                add(average, weigh, e + 2 * LANES, fade, c, seed)
+                a = added(average, weigh, e, fade, a)
+                b = added(average, weigh, e + LANES, fade, b)
+                c = added(average, weigh, e + 2 * LANES, fade, c)
+                note(average, weigh, e, 0, (a, b, c), luck)
             continue
         fetch(weights, e, far, n)
         if kept:
@@ -219,7 +223,8 @@ def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
             a = here * ((weight_of(m, e + k * LANES) * share + even) * free + least)
             store(reach, to + k * LANES, a)
             if kept:
-                add(average, weigh, e + k * LANES, fade, a, seed)
+                a = added(average, weigh, e + k * LANES, fade, a)
+                note(average, weigh, e, k, (a,), luck)
 
 
 @small
@@ -252,6 +257,7 @@ def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
     for i in range(f.infoset_at[sp + 1] - 1, f.infoset_at[sp] - 1, -1):
         n, to, up = f.actions[i], f.first[i] * LANES, f.parent[i] * LANES
         e = at + to
+        luck = drawn(e, seed)
         if n == 3 and plain:
             fetch(weights, e, far, 3)
             x, y = recall(weights, scale, e, like), recall(weights, scale, e + LANES, like)
@@ -262,9 +268,8 @@ def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
             c = load(value, to + 2 * LANES, like)
             mean = (u * share + even) * a + (v * share + even) * b
             mean = mean + (w * share + even) * c
-            learn_from(player, e, x, a - mean, rates)
-            learn_from(player, e + LANES, y, b - mean, rates)
-            learn_from(player, e + 2 * LANES, z, c - mean, rates)
+            x, y = learned(x, a - mean, rates), learned(y, b - mean, rates)
+            note(weights, scale, e, 0, (x, y, learned(z, c - mean, rates)), luck)
             store(value, up, load(value, up, like) + mean)
             continue
         if n == 2 and plain:
@@ -274,8 +279,8 @@ def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
             share, even = shares(u + v, 2)
             a, b = load(value, to, like), load(value, to + LANES, like)
             mean = (u * share + even) * a + (v * share + even) * b
-            learn_from(player, e, x, a - mean, rates)
-            learn_from(player, e + LANES, y, b - mean, rates)
+            x, y = learned(x, a - mean, rates), learned(y, b - mean, rates)
+            note(weights, scale, e, 0, (x, y), luck)
             store(value, up, load(value, up, like) + mean)
             continue
         fetch(weights, e, far, n)
@@ -288,9 +293,10 @@ def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
         for k in range(n):
             gain = load(value, to + k * LANES, like) - mean
             x = recall(weights, scale, e + k * LANES, like)
-            learn_from(player, e + k * LANES, x, gain, rates)
+            note(weights, scale, e, k, (learned(x, gain, rates),), luck)
             if m.predicted:
-                note(player.instant, player.instant_scale, e + k * LANES, gain, seed + INSTANT)
+                other = drawn(e, seed + INSTANT)
+                note(player.instant, player.instant_scale, e, k, (gain,), other)
 
 
 @small
@@ -330,5 +336,5 @@ def follow(f: BettingTree, sp: int, side: Side, at: int, mode: int, s: Scratch) 
             left = one
             for row in range(first, last):
                 chosen = choose(best, load(value, row * LANES, like), zero, left)
-                note(player.weights, player.scale, at + row * LANES, chosen, 0)
+                note(player.weights, player.scale, at + row * LANES, 0, (chosen,), 0)
                 left = left - chosen
