@@ -90,8 +90,9 @@ class FusedOps:
 
         An error comes again when they are run, with all there is to say.
         """
-        on_device = {"initializer": self.torch.cuda.set_device, "initargs": (self.device,)}
-        with ThreadPoolExecutor(min(COMPILERS, cores()), **on_device) as pool:
+        cuda = self.torch.cuda
+        here = cuda.current_device() if self.device.index is None else self.device.index
+        with ThreadPoolExecutor(min(COMPILERS, cores()), "", cuda.set_device, (here,)) as pool:
             self._pool = pool
             try:
                 yield
