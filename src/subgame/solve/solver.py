@@ -454,8 +454,7 @@ def drive(
     rough = measured and stop.target is not None and run.can_check
     with _asked_to_stop() as asked:
         while not stopped:
-            ahead = stop.next_check(run.iteration, run.curve) - run.iteration
-            count = min(ahead, pace)
+            count = min(ahead := stop.next_check(run.iteration, run.curve) - run.iteration, pace)
             if stop.iterations is not None:
                 count = max(0, min(count, int(stop.iterations) - run.iteration))
             checked = measured and count == ahead

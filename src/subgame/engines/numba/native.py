@@ -51,7 +51,7 @@ Parts: TypeAlias = "str | Kind | tuple[Parts, ...]"
 HERE = Path(__file__).parent
 SOURCES = (
     *(f"engines/numba/{name}.py" for name in ("native", "objects", "compiling")),
-    *(f"engines/numba/{name}.py" for name in ("simd", "subnormals")),
+    *(f"engines/numba/{name}.py" for name in ("simd", "stored", "subnormals")),
     *(f"engines/numba/range_{name}.py" for name in ("kernels", "rows", "scratch")),
     *(f"engines/numba/range_{name}.py" for name in ("terminals", "tiles")),
     *(f"engines/numba/sequence_{name}.py" for name in ("kernels", "state")),

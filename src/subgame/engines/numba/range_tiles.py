@@ -18,18 +18,16 @@ from subgame.engines.numba.range_scratch import Numbers, Scratch
 from subgame.engines.numba.simd import (
     Lanes,
     choose,
-    drawn,
     kind_of,
     larger,
     load,
-    note,
     part,
     prefetch,
-    recall,
     small,
     splat,
     store,
 )
+from subgame.engines.numba.stored import drawn, note, recall
 from subgame.tree.ranges.betting_tree import LANES, BettingTree
 
 Ints = NDArray[np.int64]
