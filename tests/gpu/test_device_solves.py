@@ -9,6 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ pytest.importorskip("numba", reason="the CPU engine needs Numba")
 
 from subgame.engines.torch import TorchRangeEngine, TorchSequenceEngine  # noqa: E402
 from subgame.engines.torch.blocks import Blocks  # noqa: E402
+from subgame.engines.torch.runtime import has_triton  # noqa: E402
 
 DEVICES = ["torch", pytest.param("cuda", marks=pytest.mark.gpu)]
 
@@ -153,6 +155,16 @@ def test_a_gpu_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     with pytest.raises(sg.SubgameError, match="2 CUDA devices, from 0 on"):
         sg.solve(tree_of("kuhn"), device="cuda:2")
+
+
+@pytest.mark.parametrize(("version", "enough"), [("3.4.0", False), ("3.5.1", True), ("3.10", True)])
+def test_kernels_need_a_triton_that_has_their_language(
+    version: str, enough: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    triton = ModuleType("triton")
+    monkeypatch.setattr(triton, "__version__", version, raising=False)
+    monkeypatch.setitem(sys.modules, "triton", triton)
+    assert has_triton() == enough
 
 
 def test_no_pytorch_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -217,10 +217,10 @@ class Script:
     def start(self, own: tuple[str, ...], rates: Iterable[str], reach: bool) -> None:
         self.put("at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK, layout=LAYOUT)")
         self.put("ok = at < N")
-        self.put("step = tl.cast(WS, tl.int64)  # times an action it may exceed 32 bits")
         self.put(f"table += tl.program_id(1) * {self.bet.columns()[3]}")
         self.put(f"chips += tl.program_id(1) * {len(self.bet.ends)}")
         self.put(f"root = {self.cell(0)}")
+        self.put("step = root * 0 + WS  # in 64 bits, because an action times it may need them")
         for name in own:
             self.put(f"{name} += {self.cell(1)} * WS + at")
             if self.storage == "int16":

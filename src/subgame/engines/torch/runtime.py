@@ -10,6 +10,8 @@ from subgame.errors import SubgameError
 
 PLAIN = "torch"
 """The device that is PyTorch on the CPU."""
+OLDEST_TRITON = (3, 5)
+"""In older versions the language of the kernels lacks parts; there PyTorch alone is used."""
 
 
 def load_torch(what: str = "The devices cuda and torch") -> Any:
@@ -40,7 +42,7 @@ def pick_device(name: str) -> Any:
 def has_triton() -> bool:
     """Whether fused kernels can be compiled (Triton comes with PyTorch for CUDA)."""
     try:
-        importlib.import_module("triton.experimental.gluon")
+        triton = importlib.import_module("triton")
     except ImportError:
         return False
-    return True
+    return tuple(map(int, triton.__version__.split(".")[:2])) >= OLDEST_TRITON
