@@ -4,7 +4,8 @@ It reads the sources and counts: files and lines by package, circles of imports,
 trees and engines above the engines, private names that other packages use, long functions, long
 parameter lists, lines of signatures that contain ``Any``, exported names, and names that say little
 of what they name, also in tests, tools and JavaScript. Imports inside functions count like all
-others. Imports for type checkers are counted apart.
+others. Imports for type checkers are counted apart. SOURCES is the package, or the folder that
+contains it.
 `tests/test_structure.py` holds the limits.
 """
 
@@ -336,7 +337,8 @@ def main() -> None:
     parser.add_argument("sources", nargs="?", type=Path, default=ROOT)
     parser.add_argument("--json", action="store_true", help="print the measures as JSON")
     options = parser.parse_args()
-    structure = Structure(options.sources)
+    root = options.sources.resolve()
+    structure = Structure(root / ROOT.name if (root / ROOT.name).is_dir() else root)
     measures = structure.measures()
     if options.json:
         print(json.dumps(measures, indent=1))
