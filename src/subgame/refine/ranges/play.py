@@ -31,8 +31,9 @@ from subgame.tree.strategy import Strategy
 def play_ranges(tree: RangeTree, play: Play) -> Played:
     """What `play_limited` plays on a hold'em tree: to its limit, and from there to the end."""
     where = play.at[0] if play.at else f"before the {STREETS[tree.streets[0].index + 1]}"
-    limit = Limit(play.blueprint, where, play.player, play.offered([]), device=play.device)
-    how = Technique.of(play.gadget, tree, play.schedule, play.limits)
+    device, offered = play.solving.device, play.offered([])
+    limit = Limit(play.blueprint, where, play.player, offered, device=device)
+    how = play.solving.technique(play.gadget, tree)
     strategy = _to_the_end(limited_ranges(tree, limit), how)
     return strategy, ((0, "start"), (1, str(where)))
 
