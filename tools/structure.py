@@ -89,9 +89,14 @@ class Structure:
             self.modules[name] = Module(name, path, text, ast.parse(text))
 
     def imports(self, module: Module, *, for_types: bool) -> set[str]:
-        """The modules of this package that a module imports, at the top or inside functions."""
+        """The modules of this package that a module imports, at the top or inside functions.
+
+        Those that ``import_module`` is given by name count, too.
+        """
         targets: set[str] = set()
         for node in module.nodes:
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+                targets.update(ast.unparse(arg).strip("'\"") for arg in node.args)
             if not isinstance(node, ast.Import | ast.ImportFrom):
                 continue
             if not for_types and node in module.for_types:
