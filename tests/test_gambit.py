@@ -13,6 +13,7 @@ import pytest
 from subgame import games
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game, State
+from subgame.games.gambit import _probabilities
 from subgame.games.kuhn import Kuhn
 from subgame.interop import gambit
 
@@ -348,13 +349,13 @@ def test_awkward_games_come_back() -> None:
 def test_awkward_chances_come_back() -> None:
     # Tenths are floats that sum to one only after rounding; Gambit wants exactly one.
     chances = OddState().chance_outcomes()
-    assert sum(gambit._probabilities([chance for _, chance in chances])) == 1
+    assert sum(_probabilities([chance for _, chance in chances])) == 1
     again = gambit.loads(gambit.dumps(Odd())).new_initial_state().chance_outcomes()
     assert [outcome for outcome, _ in again] == [outcome for outcome, _ in chances]
     for (_, read), (_, written) in zip(again, chances, strict=True):
         assert math.isclose(read, written, rel_tol=1e-15)
     irrational = [math.sqrt(2) / 2, 1 - math.sqrt(2) / 2 - 0.1, 0.1]
-    assert sum(gambit._probabilities(irrational)) == 1
+    assert sum(_probabilities(irrational)) == 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,9 +125,9 @@ def test_playouts_never_refuse_a_tree_that_fits(name: str) -> None:
     """The estimate is at most a tenth of the median, so that a tree of just this size passes."""
     game = sg.games.load(name)
     size = len(walk.walk(game))
-    refuse_large(game, None, Allowance(size * walk.BYTES_PER_HISTORY, "the limit"))
+    refuse_large(game, None, Allowance(size * walk.BYTES_PER_HISTORY))
     with pytest.raises(MemoryLimitError):  # the same playouts refuse a limit of one history
-        refuse_large(game, None, Allowance(0, "the limit"))
+        refuse_large(game, None, Allowance(0))
 
 
 def chain(moves: int) -> str:

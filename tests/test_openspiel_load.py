@@ -11,8 +11,8 @@ import pytest
 
 from subgame import games
 from subgame.errors import SubgameError
+from subgame.games import openspiel
 from subgame.games.base import CHANCE, TERMINAL, Game, StateReader
-from subgame.interop import openspiel
 from subgame.tree.sequence import walk as walking
 from subgame.tree.sequence.walk import Top, walk
 

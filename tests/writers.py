@@ -19,7 +19,7 @@ from subgame.papers.cells import cells_of
 from subgame.play import Always, match
 from subgame.play.protocols.client import Client
 from subgame.play.protocols.remote import Remote
-from subgame.play.protocols.slumbot import play_slumbot
+from subgame.play.protocols.slumbot import Slumbot, play_slumbot
 from subgame.spots.flops import Flop
 from subgame.spots.report import flop_report
 
@@ -34,7 +34,7 @@ def _spot(flop: str) -> Holdem:
 
 def _slumbot(path: Path) -> None:
     with StandIn() as there:
-        play_slumbot(Always("call"), hunl(), 2, url=there.url, log=path)
+        play_slumbot(Always("call"), hunl(), 2, Slumbot(there.url), log=path)
 
 
 def _solve(path: Path) -> None:

@@ -4,7 +4,8 @@ It reads the sources and counts: files and lines by package, circles of imports,
 trees and engines above the engines, private names that other packages use, long functions, long
 parameter lists, lines of signatures that contain ``Any``, exported names, and names that say little
 of what they name, also in tests, tools and JavaScript. Imports inside functions count like all
-others. Imports for type checkers are counted apart.
+others. Imports for type checkers are counted apart. SOURCES is the package, or the folder that
+contains it.
 `tests/test_structure.py` holds the limits.
 """
 
@@ -88,9 +89,14 @@ class Structure:
             self.modules[name] = Module(name, path, text, ast.parse(text))
 
     def imports(self, module: Module, *, for_types: bool) -> set[str]:
-        """The modules of this package that a module imports, at the top or inside functions."""
+        """The modules of this package that a module imports, at the top or inside functions.
+
+        Those that ``import_module`` is given by name count, too.
+        """
         targets: set[str] = set()
         for node in module.nodes:
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+                targets.update(ast.unparse(arg).strip("'\"") for arg in node.args)
             if not isinstance(node, ast.Import | ast.ImportFrom):
                 continue
             if not for_types and node in module.for_types:
@@ -336,7 +342,8 @@ def main() -> None:
     parser.add_argument("sources", nargs="?", type=Path, default=ROOT)
     parser.add_argument("--json", action="store_true", help="print the measures as JSON")
     options = parser.parse_args()
-    structure = Structure(options.sources)
+    root = options.sources.resolve()
+    structure = Structure(root / ROOT.name if (root / ROOT.name).is_dir() else root)
     measures = structure.measures()
     if options.json:
         print(json.dumps(measures, indent=1))

@@ -39,38 +39,46 @@ def parse_bytes(text: str | float | None) -> float:
 
 
 class Allowance(NamedTuple):
-    """Bytes that may be used, and what sets this limit."""
+    """Bytes that may be used."""
 
     bytes: float
-    said: str
     limited: bool = False
-    """Whether the caller set it, and may set a larger one."""
+    """Whether the caller set this limit, and may set a larger one; else it is what is available."""
 
     @classmethod
     def of(cls, memory_limit: str | float | None = None, *, host: bool = True) -> Allowance:
         """The smaller of the caller's limit and, on the `host`, the memory that is available.
 
-        >>> Allowance.of("2KiB").said
-        'the limit of 2.0 KiB'
+        >>> Allowance.of("2KiB")
+        Allowance(bytes=2048.0, limited=True)
         """
         limit, free = parse_bytes(memory_limit), available() if host else math.inf
-        if limit <= free:
-            return cls(limit, f"the limit of {human_bytes(limit)}", True)
-        return cls(free, f"the {human_bytes(free)} of memory that are available")
+        return cls(min(limit, free), limit <= free)
 
-    def refuse(self, what: str, need: float, *, known: bool = True, hint: str = "") -> None:
+    def refuse(
+        self,
+        what: str,
+        need: float,
+        *,
+        game: object = None,
+        known: bool = True,
+        hint: str = "",
+    ) -> None:
         """Raise an error if more is needed; if it is not `known`, `need` is a lower bound.
 
-        The sentence `hint` follows, if there is one.
+        A `game` is named first, and the sentence `hint` follows, if there is one.
 
-        >>> Allowance(10, "the limit").refuse("The tree", 2048, known=False)
+        >>> Allowance(10).refuse("the tree", 2048, game="kuhn", known=False)
         Traceback (most recent call last):
             ...
-        subgame.errors.MemoryLimitError: The tree needs at least 2.0 KiB, over the limit.
+        subgame.errors.MemoryLimitError: kuhn: the tree needs at least 2.0 KiB, over the 10 B of
+        memory that are available.
         """
         if need > self.bytes:
-            least = "" if known else "at least "
-            sentence = f"{what} needs {least}{human_bytes(need)}, over {self.said}."
+            least, most = "" if known else "at least ", human_bytes(self.bytes)
+            over = f"limit of {most}" if self.limited else f"{most} of memory that are available"
+            named = what if game is None else f"{game}: {what}"
+            sentence = f"{named} needs {least}{human_bytes(need)}, over the {over}."
             raise MemoryLimitError(f"{sentence} {hint}".strip(), self.limited)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -90,23 +89,6 @@ def test_no_strategy_in_the_buckets_beats_the_best_answer(p: int) -> None:
     assert made.wins(1 - p, theirs, tried[-1]) < best - 1e-3
 
 
-@pytest.mark.parametrize("schedule", ["dcfr", "pcfr+"])
-def test_a_saved_blueprint_continues(tmp_path: Path, schedule: str) -> None:
-    made = solved(abstract(small(), {"flop": 6}).buckets, 15, schedule)
-    made.save(tmp_path / "blueprint.npz")
-    again = Blueprint.load(tmp_path / "blueprint.npz", small())
-    for blueprint in (made, again):
-        blueprint.advance(10)
-    assert again.iterations == 25
-    assert again.exploitability().per_seat == made.exploitability().per_seat
-    assert again.wins(0, again.average(0), again.last(1)) == made.wins(
-        0, made.average(0), made.last(1)
-    )
-    other = compile_range_tree(sg.holdem.nlfh(2000, 50, 100, "all: none", "TJQKA", "hs"))
-    with pytest.raises(sg.SubgameError, match="is a blueprint of"):
-        Blueprint.load(tmp_path / "blueprint.npz", other)
-    (tmp_path / "bad.npz").write_bytes(b"no")
-    with pytest.raises(sg.SubgameError, match="is damaged; expected a saved blueprint"):
-        Blueprint.load(tmp_path / "bad.npz", small())
+def test_a_schedule_that_samples_is_refused() -> None:
     with pytest.raises(sg.SubgameError, match="needs a schedule without"):
         Blueprint(Buckets.lossless(small()), "mccfr")

@@ -10,12 +10,12 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
+from brown2017_hours import hours, measured  # noqa: E402
 from subgame.abstraction import Recipe  # noqa: E402
 from subgame.errors import SubgameError  # noqa: E402
 from subgame.papers import KEYS, Report  # noqa: E402
 from subgame.papers import brown2017_table2 as table2  # noqa: E402
 from subgame.papers import brown2017_tables as tables  # noqa: E402
-from subgame.papers.brown2017_hours import hours, measured  # noqa: E402
 from subgame.papers.cells import Cells  # noqa: E402
 from subgame.papers.last_street import LastStreet  # noqa: E402
 
@@ -155,7 +155,7 @@ def test_hours_are_iterations_times_cells() -> None:
 def test_tables_share_columns() -> None:
     """Fig. 7 needs a blueprint of Table 3, and Table 1 has no cells of its own."""
     full = tables.Settings()
-    both = tables._merged(
+    both = tables.merged(
         [*tables.columns("brown2017-table3", full), *tables.columns("brown2017-fig7", full)]
     )
     assert [column.count for column in both] == [200, 2000, 30000, 0]

@@ -169,9 +169,9 @@ def test_figure_5_follows_both_ranges() -> None:
             dealt = max(3, dealt + 1)
             continue
         at = HoldemState(game, (0, 0), here.board[:dealt], state)
+        actions, shares = blueprint.range_strategy(at)
         for hand in np.flatnonzero(game.deck.compatible(here.board)).tolist():
-            actions, shares = blueprint.hand_strategy(at, hand)
-            want[state.player, hand] *= shares[actions.index(action)]
+            want[state.player, hand] *= shares[hand, actions.index(action)]
         state = state.child(action)
     np.testing.assert_allclose(here.reach, want, atol=1e-12)
     assert fig5.sequences(here.subgame) < fig5.LARGEST
@@ -191,8 +191,9 @@ def test_the_margins_of_figure_5_are_those_of_the_game_tree() -> None:
     for name in sg.Strategy.uniform(tree).table():
         hand, _, betting = name.split(" | ")
         state = replace(here.state, betting=blueprint.game.start().play(betting))
-        result = blueprint.hand_strategy(state, deck.hand_table[deck.parse(hand)])
-        table[name] = dict(zip(*result, strict=True))
+        actions, rows = blueprint.range_strategy(state)
+        row = rows[deck.hand_table[deck.parse(hand)]]
+        table[name] = dict(zip(actions, row.tolist(), strict=True))
     played = sg.Strategy.from_table(tree, table)
     dealt = sequence_subgames(tree, lambda state: len(state.hands) == 2)
     best = sg.refine(tree, played, at=dealt, technique="maxmargin", player=0, schedule="lp")

@@ -26,7 +26,7 @@ from subgame.play import Always, Uniform, match, play_hand
 from subgame.play.agent import Agent
 from subgame.play.match import Hand
 from subgame.play.protocols.acpc import MatchState, log_line, read_log_line
-from subgame.play.protocols.client import Played, play_acpc
+from subgame.play.protocols.client import Client, Played
 from subgame.play.protocols.follow import Follower
 from subgame.play.protocols.histories import check_hands, read_history, replay
 from subgame.play.protocols.notation import ACPC
@@ -116,7 +116,9 @@ def test_a_match_over_sockets_is_the_match_without(game: Holdem, tmp_path: Path)
     played: dict[int, Played] = {}
 
     def client(k: int) -> None:
-        played[k] = play_acpc(Uniform(), game, *remotes[k].address, seed=1)
+        player = Client(Uniform(), game, seed=1)
+        player.play(*remotes[k].address)
+        played[k] = player.played
 
     threads = [threading.Thread(target=client, args=(k,)) for k in (0, 1)]
     for thread in threads:
@@ -155,9 +157,7 @@ def test_an_agent_at_a_dealer_knows_what_it_knows_in_a_match() -> None:
     match(game, [here, "call"], 30, seed=1)
     there, remote = Listening(Uniform()), Remote(game, "A", limits=PATIENT)
     dealer = Dealer(game, (remote, "call"), 30, None)
-    thread = threading.Thread(
-        target=play_acpc, args=(there, game, *remote.address), kwargs={"seed": 1}
-    )
+    thread = threading.Thread(target=Client(there, game, seed=1).play, args=remote.address)
     thread.start()
     dealer.result()
     thread.join()

@@ -17,7 +17,7 @@ from subgame.games.holdem import Holdem, hunl
 from subgame.play import Always
 from subgame.play.log import read_log
 from subgame.play.protocols.acpc import MatchState
-from subgame.play.protocols.client import play_acpc
+from subgame.play.protocols.client import Client
 from subgame.play.protocols.histories import check_hands, read_acpc, read_history, read_phh
 from subgame.play.protocols.remote import Limits, Remote
 
@@ -217,10 +217,10 @@ def test_a_client_says_what_is_wrong_with_its_dealer(game: Holdem) -> None:
             thread = threading.Thread(target=_send_once, args=(server, sent))
             thread.start()
             with pytest.raises(SubgameError, match=says):
-                play_acpc(Always("call"), game, *address)
+                Client(Always("call"), game).play(*address)
             thread.join()
     with pytest.raises(SubgameError, match="There is no dealer at"):
-        play_acpc(Always("call"), game, *address)
+        Client(Always("call"), game).play(*address)
 
 
 def _send_once(server: socket.socket, data: bytes) -> None:

@@ -19,7 +19,7 @@ from subgame.play.log import read_log
 from subgame.play.match import Hand
 from subgame.play.protocols.client import HANDS
 from subgame.play.protocols.histories import estimated, read_history, with_policies, write_history
-from subgame.play.protocols.slumbot import play_slumbot
+from subgame.play.protocols.slumbot import Slumbot, play_slumbot
 from subgame.play.scoring import Recorder, Scorer, score_recorded
 from subgame.tree.log import Log
 
@@ -55,7 +55,7 @@ def test_slumbot(tmp_path: Path) -> None:
     scorer = Scorer(game, 0, agent, CheckDown())
     with StandIn() as there:
         player = Recorder(game, agent)
-        result = play_slumbot(player, game, 3, url=there.url, log=log, scorer=scorer)
+        result = play_slumbot(player, game, 3, Slumbot(there.url), log=log, scorer=scorer)
     assert result.aivat is not None
     assert result.result.mean == pytest.approx(sum(there.results) / 3 * 10)
     _, less, plain = estimated(read_history(log))

@@ -12,7 +12,7 @@ from subgame.errors import SubgameError
 from subgame.games.holdem import Holdem, hunl
 from subgame.play import Always, Uniform
 from subgame.play.protocols.histories import check_hands, read_history
-from subgame.play.protocols.slumbot import play_slumbot
+from subgame.play.protocols.slumbot import Slumbot, play_slumbot
 
 pytest.importorskip("pokerkit")
 
@@ -25,7 +25,7 @@ def game() -> Holdem:
 def test_hands_against_the_stand_in(game: Holdem, tmp_path: Path) -> None:
     log = tmp_path / "slumbot.jsonl"
     with StandIn() as there:
-        result = play_slumbot(Uniform(), game, 40, url=there.url, log=log)
+        result = play_slumbot(Uniform(), game, 40, Slumbot(there.url), log=log)
     won = [hand.won for hand in read_history(log).hands]
     assert won == there.results
     assert result.hands == 40
@@ -43,11 +43,11 @@ def test_a_run_goes_on_from_its_log(game: Holdem, tmp_path: Path) -> None:
     log = tmp_path / "slumbot.jsonl"
     with StandIn(prefix="/other/api") as there:
         for hands in (3, 5):
-            play_slumbot(Always("call"), game, hands, url=there.url, prefix="other/api/", log=log)
+            play_slumbot(Always("call"), game, hands, Slumbot(there.url, "other/api/"), log=log)
             assert there.hands == hands
     assert [hand.number for hand in read_history(log).hands] == list(range(5))
     with StandIn() as other, pytest.raises(SubgameError, match="of another match: its url"):
-        play_slumbot(Always("call"), game, 6, url=other.url, log=log)
+        play_slumbot(Always("call"), game, 6, Slumbot(other.url), log=log)
 
 
 def with_(**more: Any) -> Change:
@@ -86,7 +86,7 @@ def test_bad_answers_end_the_run_with_its_log(kind: str, game: Holdem, tmp_path:
     change, says = BAD[kind]
     log = tmp_path / "slumbot.jsonl"
     with StandIn(change=change) as there, pytest.raises(SubgameError, match=says):
-        play_slumbot(Always("call"), game, 20, url=there.url, log=log)
+        play_slumbot(Always("call"), game, 20, Slumbot(there.url), log=log)
     assert len(read_history(log).hands) < 20  # it can be read
 
 
@@ -94,10 +94,10 @@ def test_bad_places(game: Holdem) -> None:
     with StandIn() as there:
         gone = there.url
         with pytest.raises(SubgameError, match="the status 404"):
-            play_slumbot(Always("call"), game, 1, url=there.url, prefix="/api")
+            play_slumbot(Always("call"), game, 1, Slumbot(there.url, "/api"))
     with pytest.raises(SubgameError, match="cannot be reached"):
-        play_slumbot(Always("call"), game, 1, url=gone)
+        play_slumbot(Always("call"), game, 1, Slumbot(gone))
     with pytest.raises(SubgameError, match="must begin with http"):
-        play_slumbot(Always("call"), game, 1, url="file:///etc/passwd")
+        play_slumbot(Always("call"), game, 1, Slumbot("file:///etc/passwd"))
     with pytest.raises(SubgameError, match="stacks of 20,000 chips"):
-        play_slumbot(Always("call"), hunl(stack=1000), 1, url=gone)
+        play_slumbot(Always("call"), hunl(stack=1000), 1, Slumbot(gone))

@@ -15,14 +15,10 @@ all hands of a bucket do the same.
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from subgame.abstraction.cards import read_arrays, write_arrays
 from subgame.engines.rounding import WIDTH
 from subgame.engines.torch import engine_on
 from subgame.engines.torch.batch import RangeBatch
@@ -30,8 +26,7 @@ from subgame.engines.torch.blocks import Blocks
 from subgame.engines.torch.buckets import Bucketed
 from subgame.engines.torch.ranges import TorchRangeEngine
 from subgame.engines.torch.torch_ops import StreetNumbers, Task, TorchOps
-from subgame.errors import ArgumentError, SubgameError, reading, unreadable
-from subgame.games.holdem.sizes import STREETS
+from subgame.errors import ArgumentError, SubgameError
 from subgame.solve.cfr import Cfr
 from subgame.solve.evaluate import Exploitability
 from subgame.solve.schedule import Schedule, parse
@@ -40,10 +35,6 @@ from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
 
 Tensor = Any
-FORMAT = "subgame-blueprint-1"
-WANTED = "a saved blueprint"
-STORED_FIELDS = ("regret", "average", "instant")
-"""The fields of `Regrets` that a file holds."""
 
 
 class Blueprint:
@@ -175,66 +166,6 @@ class Blueprint:
         one, two = (np.asarray(self.batch.behaviour(p, self.average(p))) for p in (0, 1))
         notes = {"schedule": str(self.schedule), "iterations": str(self.iterations)}
         return Strategy(self.tree, (one, two), {**notes, "abstraction": repr(self.buckets)})
-
-    # Files -------------------------------------------------------------------------------------
-    def save(self, path: str | Path) -> None:
-        """Write regrets, averages, buckets and schedule, from which `load` continues."""
-        head = {
-            "format": FORMAT,
-            "game": str(self.tree.game_name),
-            "tree": self.tree.digest,
-            "schedule": self.schedule.as_dict(),
-            "iterations": self.iterations,
-        }
-        arrays = {"head": np.array(json.dumps(head))}
-        arrays |= {f"bucket {s}": grouping.of for s, grouping in self.buckets.groupings.items()}
-        arrays |= {name: _host(block) for name, block in self._blocks()}
-        write_arrays(Path(path), arrays)
-
-    def _blocks(self) -> list[tuple[str, Any]]:
-        """All that is kept, with a name for each."""
-        return [
-            (f"{name} {p} {s}", block)
-            for p, regrets in enumerate(self.cfr.pair)
-            for name in STORED_FIELDS
-            if getattr(regrets, name) is not None
-            for s, block in enumerate(getattr(regrets, name).blocks)
-        ]
-
-    @classmethod
-    def load(cls, path: str | Path, tree: RangeTree, *, device: str = "torch") -> Blueprint:
-        """What `save` wrote, for the same tree; it continues bit for bit on the same device."""
-        arrays = read_arrays(path, WANTED)
-        with reading(path, WANTED):
-            head = json.loads(str(arrays.pop("head")))
-            schedule, iterations = Schedule(**head["schedule"]), int(head["iterations"])
-            made_for = head["format"], head["tree"], head["game"]
-        if made_for[:2] != (FORMAT, tree.digest):
-            raise SubgameError(f"{path} is a blueprint of {made_for[2]}, not of {tree.game_name}.")
-        names = [STREETS[street.index] for street in tree.streets]
-        with reading(path, WANTED):
-            maps = {
-                names[int(name.split()[1])]: np.maximum(of, 0)
-                for name, of in arrays.items()
-                if name.startswith("bucket")
-            }
-            made = cls(Buckets(tree, maps), schedule, device=device)
-        made.iterations = iterations
-        for name, block in made._blocks():
-            stored = arrays.get(name)
-            into = block.values if isinstance(block, Bucketed) else block
-            if stored is None or stored.shape != tuple(into.shape) or stored.dtype != np.float32:
-                raise unreadable(path, "is damaged", WANTED)
-            if not np.all(np.isfinite(stored)):
-                raise unreadable(path, "is damaged", WANTED)
-            into.copy_(made.batch.torch.from_numpy(stored))
-        return made
-
-
-def _host(block: Any) -> NDArray[np.float32]:
-    values = block.values if isinstance(block, Bucketed) else block
-    on_host: NDArray[np.float32] = values.cpu().numpy()
-    return on_host
 
 
 def _payoffs(place: Any, p: int, paid: tuple[Tensor, Tensor, Any]) -> Tensor:

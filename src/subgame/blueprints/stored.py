@@ -123,18 +123,6 @@ class StoredBlueprint:
             raise self._damaged(state.betting)
         return self.tree.actions(decision), (units / total).T
 
-    def hand_strategy(self, state: Place, hand: int) -> tuple[tuple[str, ...], list[float]]:
-        """The actions at a public state, and their probabilities with one hand.
-
-        The hand is an index in the deck's order.
-        """
-        decision = self.decision(state.betting)
-        units = self.rows(decision)[:, self._buckets(state.board, decision)[hand]].tolist()
-        total = sum(units)
-        if not total:
-            raise self._damaged(state.betting)
-        return self.tree.actions(decision), [rows / total for rows in units]
-
     def _damaged(self, betting: Betting) -> SubgameError:
         return SubgameError(
             f"The blueprint {self.recipe.name} is damaged: it has no probabilities after "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from typing import Any
 
 from subgame.cli.arguments import JsonOption, argument, grouped, opt
@@ -20,8 +20,47 @@ TAKES = {
 """How long each benchmark takes, in full and quick."""
 
 
+@dataclass(frozen=True)
+class Decisions:
+    """Whose decisions are graded, and how."""
+
+    agent: str | None = opt(
+        None, "AGENT", "For decisions: the agent that is graded.", "limited", callback=check_agent
+    )
+    seconds: float | None = opt(None, "S", "For decisions: the time for each decision.", "5")
+    jobs: int = opt(1, "N", "For decisions: number of processes, each on two cores of its own.")
+    causes: bool = opt(
+        False, None, "For decisions: grade with the situation's ranges, too, and divide by cause."
+    )
+
+    def check(self, what: str) -> None:
+        """Refuse these options for other benchmarks."""
+        if self != Decisions() and what != "decisions":
+            raise SubgameError(
+                "--agent, --seconds, --jobs and --causes apply to 'bench decisions' only."
+            )
+        check_least("jobs", self.jobs)
+
+    def options(self) -> dict[str, Any]:
+        """What the benchmark is told."""
+        from subgame.play.named import AgentOptions
+        from subgame.solve.limits import Limits
+
+        options = AgentOptions() if self.seconds is None else AgentOptions(seconds=self.seconds)
+        Limits(options.iterations, options.seconds)
+        asked = {"agent": self.agent or "limited", "options": options}
+        return asked | {"jobs": self.jobs, "causes": self.causes}
+
+    def __str__(self) -> str:
+        """As they are typed."""
+        asked = f" --agent {self.agent}" * bool(self.agent)
+        asked += f" --seconds {self.seconds}" * bool(self.seconds)
+        return asked + f" --jobs {self.jobs}" * (self.jobs > 1) + " --causes" * self.causes
+
+
 @grouped
 def bench_command(
+    *,
     what: str = argument(
         "[WHAT]",
         "games: small games; holdem: endgames; play: matches, local best response, AIVAT; "
@@ -39,14 +78,7 @@ def bench_command(
         "For holdem: run this command of another solver for each spot. It reads the spot as "
         "JSON and prints seconds_per_iteration, iterations and memory_bytes.",
     ),
-    agent: str | None = opt(
-        None, "AGENT", "For decisions: the agent that is graded.", "limited", callback=check_agent
-    ),
-    seconds: float | None = opt(None, "S", "For decisions: the time for each decision.", "5"),
-    jobs: int = opt(1, "N", "For decisions: number of processes, each on two cores of its own."),
-    causes: bool = opt(
-        False, None, "For decisions: grade with the situation's ranges, too, and divide by cause."
-    ),
+    graded: Decisions,
     json: JsonOption = False,
 ) -> None:
     """Measure the speed of this package and compare it with others.
@@ -79,12 +111,7 @@ def bench_command(
         raise did_you_mean("benchmark", what, TAKES)
     if peer is not None and what != "holdem":
         raise SubgameError("--peer applies to 'bench holdem' only.")
-    chosen = agent is not None or seconds is not None or jobs != 1 or causes
-    if chosen and what != "decisions":
-        raise SubgameError(
-            "--agent, --seconds, --jobs and --causes apply to 'bench decisions' only."
-        )
-    check_least("jobs", jobs)
+    graded.check(what)
 
     from importlib import import_module
 
@@ -100,37 +127,20 @@ def bench_command(
     if what == "startup":
         more["commands"] = list(COMMANDS)
     if what == "decisions":
-        more |= _graded(agent, seconds) | {"jobs": jobs, "causes": causes}
+        more |= graded.options()
     with whole_solves():
         measured = module.run(only=only, quick=quick, progress=announce, **more)
     if json:
         said = {"benchmarks": measured} if what == "games" else measured
-        asked = f" --agent {agent}" * bool(agent) + f" --seconds {seconds}" * bool(seconds)
-        asked += f" --jobs {jobs}" * (jobs > 1) + " --causes" * causes
-        emit({**_made_by(what + asked, only, quick), **said})
+        emit({**_made_by(f"{what}{graded}", only, quick), **said})
     else:
         stdout().print(module.table(measured))
-
-
-def _graded(agent: str | None, seconds: float | None) -> dict[str, Any]:
-    """Whose decisions are graded, and how much time each has."""
-    from subgame.play.named import AgentOptions
-    from subgame.solve.limits import Limits
-
-    options = AgentOptions() if seconds is None else AgentOptions(seconds=seconds)
-    Limits(options.iterations, options.seconds)
-    return {"agent": agent or "limited", "options": options}
 
 
 def _made_by(what: str, only: str | None, quick: bool) -> dict[str, object]:
     """The command, commit, date and machine that made the figures."""
     from subgame.bench.small_games import VERSIONS
-    from subgame.papers.report import commit, machine
+    from subgame.papers.report import provenance
 
     asked = " --quick" * quick + (f" --only {only}" if only else "")
-    return {
-        "command": f"subgame bench {what}{asked} --json",
-        "commit": commit(),
-        "date": datetime.now(UTC).isoformat("T", "seconds"),
-        "machine": machine(VERSIONS),
-    }
+    return provenance(f"subgame bench {what}{asked} --json", VERSIONS)

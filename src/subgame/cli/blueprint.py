@@ -105,20 +105,12 @@ def blueprint_command(
     file = training.out or Path(f"{recipe.stem}.safetensors")
     check_saved("--out", file)
 
-    from subgame.blueprints import stored
     from subgame.blueprints.run import check_training, join_group, train
     from subgame.blueprints.training import memory
-    from subgame.play.hunl import preflop_values
     from subgame.tree.betting_arrays import BettingArrays
-    from subgame.tree.files import check_replaceable
 
-    values = None if table.preflop is None else file.with_suffix(preflop_values.SUFFIX)
-    check_saved("--preflop", values)
     check_training(file.with_suffix(".ckpt"), training.resume)
-    if training.out is None:  # a name that the user did not choose
-        check_replaceable(file, stored.FORMAT, stored.WANTED)
-    if values is not None:
-        check_replaceable(values, preflop_values.FORMAT, preflop_values.WANTED)
+    values = _replaced(file, training, table)
     threads = place.threads or os.cpu_count() or 1
     device = join_group(place.device)
     with Meter(wanted.name) as meter:
@@ -149,6 +141,21 @@ def blueprint_command(
         _show(made, file)
         if "preflop" in saved:
             stdout().print(Text(f"  The values before the flop are saved as {saved['preflop']}."))
+
+
+def _replaced(file: Path, training: Training, table: PreflopTable) -> Path | None:
+    """The file of the table, if one is made; refuses names of other files that were not chosen."""
+    from subgame.blueprints import stored
+    from subgame.play.hunl import preflop_values
+    from subgame.tree.files import check_replaceable
+
+    values = None if table.preflop is None else file.with_suffix(preflop_values.SUFFIX)
+    check_saved("--preflop", values)
+    if training.out is None:
+        check_replaceable(file, stored.FORMAT, stored.WANTED)
+    if values is not None:
+        check_replaceable(values, preflop_values.FORMAT, preflop_values.WANTED)
+    return values
 
 
 def _generate(

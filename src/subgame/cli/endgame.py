@@ -283,7 +283,8 @@ def solve_spot(
     from subgame.spots.lines import follow_to_decision
     from subgame.tree.one_writer import only_writer
 
-    follow_to_decision(game, looking.line or "")
+    if looking.line:
+        follow_to_decision(game, looking.line)
     keeping.check_kind(game, locks)
     wanted = how.target if how.is_limited else TARGET
     target = None if wanted is None else parse_target(wanted, number(game.start().pot))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,16 +112,13 @@ def gauntlet_command(
 
 
 def _report(player: Alone, contests: list[Contest], seed: int, asked: str) -> dict[str, Any]:
-    from subgame.papers.report import commit, machine
+    from subgame.papers.report import provenance
 
     budget = (
         f"--seconds {player.seconds:g} --iterations {player.iterations} --values {player.values}"
     )
     return {
-        "command": f"subgame gauntlet {player.agent} {asked} {budget} --seed {seed}",
-        "commit": commit(),
-        "date": datetime.now(UTC).isoformat("T", "seconds"),
-        "machine": machine(),
+        **provenance(f"subgame gauntlet {player.agent} {asked} {budget} --seed {seed}"),
         "seed": seed,
         "agent": player.agent,
         "unit": contests[0].result.unit,

@@ -93,23 +93,22 @@ def histories_command(
             history, *result = estimated(history, values, progress)
         write = partial(write_history, history, progress=progress)
         failed = save_files((out, write))
+    written = None if failed else out
     if json:
-        emit(
-            {
-                "game": str(history.game),
-                "agents": list(history.names),
-                "hands": len(history.hands),
-                "checked": checked,
-                "out": None if out is None or failed else str(out),
-            }
-            | _estimates(history, result)
-        )
+        said = {"checked": checked, "out": None if written is None else str(written)}
+        emit(_summary(history) | said | _estimates(history, result))
     else:
-        _show(history, check, None if failed else out)
+        _show(history, check, written)
         if result is not None:
             _show_estimates(history, result)
     if failed is not None:
         raise failed
+
+
+def _summary(history: History) -> dict[str, object]:
+    """What was read, for JSON."""
+    names, hands = list(history.names), len(history.hands)
+    return {"game": str(history.game), "agents": names, "hands": hands}
 
 
 def _estimates(history: History, result: list[Estimate] | None) -> dict[str, Any]:

@@ -42,7 +42,6 @@ from subgame.cli.options import Given, Limit, Output, Stop, Where, check_exact
 from subgame.cli.progress import Meter, compiled, warm_up
 from subgame.cli.refine_view import not_saved
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
-from subgame.refine.report import compared
 from subgame.solve.limits import check_seed
 from subgame.solve.schedule import NAMED, parse
 
@@ -334,6 +333,8 @@ class Found:
 
     def as_dict(self, leaves: str) -> dict[str, object]:
         """The output of ``--json``."""
+        from subgame.refine.report import compared
+
         limit = self.limit
         answer: dict[str, Any] = {
             "game": limit.tree.game_name,

@@ -249,16 +249,8 @@ def refine_command(
             results.append(result)
             if any(part.stopped == "interrupted" for part in result.parts):
                 break
-    if not results[0].parts:
-        raise SubgameError(
-            "There is nothing to refine: the player has no decision in these subgames."
-        )
     first = results[0]
-    fine = output.allow_worse or not first.is_worse
-    what = first.technique.name
-    refused = None if fine else not_saved(output.out, what, first.before, first.after)
-    saved = (None if refused else output.out, partial(_save, first, spot))
-    failure = save_files(saved, (output.plot, output.drawing(first))) or refused
+    failure = _written(first, spot, output)
     if output.json:
         many = {"game": first.game, "techniques": [result.as_dict() for result in results]}
         emit(first.as_dict() if len(gadgets) == 1 else many)
@@ -382,6 +374,19 @@ def _prepare(
 
 
 # After ---------------------------------------------------------------------------------------
+def _written(result: Refinement, spot: Path | None, output: RefineOutput) -> SubgameError | None:
+    """Save and draw a refinement; the error if that fails, or if it is worse than before."""
+    if not result.parts:
+        raise SubgameError(
+            "There is nothing to refine: the player has no decision in these subgames."
+        )
+    refused, name = None, result.technique.name
+    if result.is_worse and not output.allow_worse:
+        refused = not_saved(output.out, name, result.before, result.after)
+    saved = (None if refused else output.out, partial(_save, result, spot))
+    return save_files(saved, (output.plot, output.drawing(result))) or refused
+
+
 def _save(result: Refinement, spot: Path | None, path: Path) -> None:
     """Save the strategy with how it was made; that of a hold'em spot with its spot."""
     from subgame.spots.endgame import save

@@ -32,17 +32,17 @@ def slumbot_command(
     subgame histories slumbot.jsonl --out slumbot.phhs
     """
     recorded.check(hands)
-    rules, agent, scorer = player.seated(aivat)
-    from subgame.play.protocols.slumbot import play_slumbot
+    from subgame.play.protocols.slumbot import Slumbot, play_slumbot
 
+    api = Slumbot(url, prefix)
+    rules, agent, scorer = player.seated(aivat)
     with Meter(str(rules)) as meter:
         progress = meter.counting(f"Playing at {url}", "hands")
         result = play_slumbot(
             agent,
             rules,
             hands,
-            url=url,
-            prefix=prefix,
+            api,
             seed=recorded.seed,
             log=recorded.log,
             scorer=scorer,

@@ -6,7 +6,7 @@ import shlex
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,24 +28,45 @@ PROCESS = 1e9
 """Bytes of the process of a task, about."""
 
 
-@grouped
-def suite_command(
-    technique: list[str] = opt(
-        [],
+@dataclass(frozen=True)
+class Chosen:
+    """The techniques and tasks that are run."""
+
+    technique: list[str] | None = opt(
+        None,
         "NAME",
         "Run this technique. Your own is module:Name, a Gadget, a subclass of it or a function "
         "that makes one. Repeatable.",
         "all",
-    ),
-    task: list[str] = opt([], "NAME", "Run this task. Repeatable.", "all"),
-    add: bool = opt(False, None, "Compare the techniques that are named with all others."),
-    gpu: bool = opt(False, None, "Run the tasks for a GPU instead of those for the CPU."),
-    tasks: bool = opt(False, None, "List the tasks and do nothing else."),
-    out: Path | None = opt(None, "FILE", "Write the results as JSON, task by task."),
+    )
+    task: list[str] | None = opt(None, "NAME", "Run this task. Repeatable.", "all")
+    add: bool = opt(False, None, "Compare the techniques that are named with all others.")
+    gpu: bool = opt(False, None, "Run the tasks for a GPU instead of those for the CPU.")
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where results are kept and drawn."""
+
+    out: Path | None = opt(None, "FILE", "Write the results as JSON, task by task.")
     resume: bool = opt(
         False, None, "Keep the results of this version in the file of --out, and run the rest."
-    ),
-    plot: Path | None = opt(None, "FILE", "Draw exploitability against time as .png or .svg."),
+    )
+    plot: Path | None = opt(None, "FILE", "Draw exploitability against time as .png or .svg.")
+
+    def check(self) -> None:
+        """Refuse files that cannot be written."""
+        check_writable("--out", self.out)
+        check_picture("--plot", self.plot)
+        check_apart(("--out", self.out), ("--plot", self.plot))
+
+
+@grouped
+def suite_command(
+    *,
+    chosen: Chosen,
+    tasks: bool = opt(False, None, "List the tasks and do nothing else."),
+    files: Files,
     jobs: int = opt(1, "N", "Number of tasks at the same time; 0 for one per core."),
     json: JsonOption = False,
 ) -> None:
@@ -67,38 +88,32 @@ def suite_command(
 
     subgame suite --gpu --out suite-gpu.json
     """
-    check_writable("--out", out)
-    check_writable("--plot", plot)
-    check_picture("--plot", plot)
-    check_apart(("--out", out), ("--plot", plot))
+    files.check()
     check_least("jobs", jobs, 0)
 
     from subgame.bench import suite, suite_tasks
-    from subgame.papers.report import commit, machine
+    from subgame.papers.report import provenance
 
-    chosen = suite.named(task, gpu=gpu)
+    out, techniques = files.out, chosen.technique or []
+    todo = suite.named(chosen.task or [], gpu=chosen.gpu)
     if tasks:
-        emit({"version": suite_tasks.VERSION, "tasks": [vars(task) for task in chosen]})
+        emit({"version": suite_tasks.VERSION, "tasks": [vars(task) for task in todo]})
         return
-    names = [*(suite.FORMS if add or not technique else ()), *technique]
-    made = {
-        "command": shlex.join(["subgame", *_without_files(sys.argv[1:])]),
-        "commit": commit(),
-        "date": datetime.now(UTC).isoformat("T", "seconds"),
-        "machine": machine(),
-    }
+    names = [*(suite.FORMS if chosen.add or not techniques else ()), *techniques]
+    made = provenance(shlex.join(["subgame", *_without_files(sys.argv[1:])]))
 
     def keep(scores: dict[str, Any]) -> None:
         if out is not None:
             suite.save(made | scores, out)
 
-    done = suite.rows_of(out) if resume and out is not None else []
+    done = suite.rows_of(out) if files.resume and out is not None else []
     many = bounded("--jobs", jobs, PROCESS) if jobs != 1 else 1
     with ProcessPoolExecutor(many) if many > 1 else nullcontext() as executor:
-        scores = suite.run(chosen, list(dict.fromkeys(names)), announce, done, keep, executor)
+        scores = suite.run(todo, list(dict.fromkeys(names)), announce, done, keep, executor)
     result: dict[str, Any] = made | scores
     failure = save_files(
-        (out, lambda path: suite.save(result, path)), (plot, lambda path: suite.draw(result, path))
+        (out, lambda path: suite.save(result, path)),
+        (files.plot, lambda path: suite.draw(result, path)),
     )
     if json:
         emit(result)

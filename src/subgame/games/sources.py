@@ -16,7 +16,6 @@ import importlib.util
 import re
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -40,7 +39,8 @@ def elsewhere(text: str) -> Callable[..., Game] | None:
     """The reader for a game of OpenSpiel or a Gambit file; None for any other text."""
     if text.strip().lower().startswith(OPENSPIEL):
         rest = text.strip()[len(OPENSPIEL) :].strip()
-        load = import_module("subgame.interop.openspiel").load
+        from subgame.games.openspiel import load
+
         return lambda **parameters: load(rest, **parameters)
     if text.strip().lower().endswith(".efg"):
         return _gambit(text.strip())
@@ -48,13 +48,14 @@ def elsewhere(text: str) -> Callable[..., Game] | None:
 
 
 def _gambit(path: str) -> Callable[..., Game]:
-    def load(**parameters: Any) -> Game:
+    def made(**parameters: Any) -> Game:
+        from subgame.games.gambit import load
+
         if parameters:
             raise SubgameError(f"The Gambit file {path} takes no parameters.")
-        game: Game = import_module("subgame.interop.gambit").load(path)
-        return game
+        return load(path)
 
-    return load
+    return made
 
 
 def in_file(text: str) -> InFile | None:

@@ -34,7 +34,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Array, as_double, as_numpy, namespace, normalise
+from subgame.engines.arrays import Array, as_double, as_numpy, namespace
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.engines.street import LeafTable, StreetEngine
@@ -203,8 +203,7 @@ class Opened:
         count = len(self.tree.players[OPPONENT].slots)
         cbv = as_numpy(namespace(best).amax(best, 0))[:, :count]
         weight = reliable(as_numpy(run.opposing(OPPONENT, ours[:, None], 0)))[:, 0, :count]
-        alternative = normalise(cbv, weight)
-        return GadgetInputs(OPPONENT, ours, weight, weight, alternative, alternative)
+        return GadgetInputs.of_values(OPPONENT, (ours, weight), weight, cbv)
 
     def values(self, count: int, progress: Callable[[int], None]) -> dict[str, LeafTable]:
         """State values after the bet, `count` of each kind."""
@@ -275,7 +274,7 @@ class Opened:
         )
         entry = run.enter(US, (allowed.our_reach / size)[:, None], 1)
         theirs = as_numpy(stage.opposing(OPPONENT, entry, 0))
-        inputs = GadgetInputs(OPPONENT, entry, theirs, weight, alternative, alternative)
+        inputs = GadgetInputs.of(OPPONENT, (entry, theirs), weight, alternative)
         learner = gadget.learner(inputs, predictive=self.plan.predictive)
         assert learner is not None
         solved = Run(

@@ -30,8 +30,6 @@ Notes:
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -46,7 +44,6 @@ from subgame.blueprints.follow import DETERMINISTIC
 from subgame.engines.arrays import Array
 from subgame.engines.factory import engine
 from subgame.engines.torch.blocks import Blocks, matched
-from subgame.engines.torch.runtime import load_torch
 from subgame.errors import SubgameError
 from subgame.games.holdem.game import Holdem
 from subgame.papers.brown2017_tables import SMALL, Settings
@@ -281,7 +278,9 @@ def run(quick: bool, seed: int, tell: Progress, *, keep: Path | None = None) -> 
             if name not in ONCE or c == 0
         )
         if not complete:
-            compute(how, cells, "torch" if quick else device(quick), tell)
+            where = "torch" if quick else device(quick)
+            cells.made = made_by(where)
+            compute(how, cells, where, tell)
     return compared(how, cells)
 
 
@@ -316,27 +315,3 @@ def compared(how: Settings, cells: Cells) -> Found:
             "of the safe row and of answers": TECHNIQUE,
         },
     )
-
-
-def main(words: list[str] | None = None) -> int:
-    """Compute cells, without the command line's libraries."""
-    asked = argparse.ArgumentParser(description=(__doc__ or "").partition("\nNotes:")[0])
-    asked.add_argument("--out", type=Path, required=True, help="folder of the cells")
-    asked.add_argument("--device", default="cuda", help="cuda, or torch for the CPU")
-    asked.add_argument("--quick", action="store_true", help="a small deck and few buckets")
-    options, began = asked.parse_args(words), time.perf_counter()
-
-    def tell(what: str, share: float) -> None:
-        print(f"{time.perf_counter() - began:7.1f} s {share:5.0%} {what}", flush=True)
-
-    how = settings(options.quick, 0)
-    with cells_of(options.out / "flop-agent.cells.json", made_by(options.device)) as cells:
-        compute(how, cells, options.device, tell)
-    for line in compared(how, cells).rows:
-        print(line["quantity"], line["ours"], line["note"], file=sys.stderr)
-    return 0
-
-
-if __name__ == "__main__":
-    load_torch().set_grad_enabled(False)
-    raise SystemExit(main())

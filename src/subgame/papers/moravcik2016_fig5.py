@@ -28,7 +28,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -156,10 +156,9 @@ def refined(how: Settings, k: int) -> Record:
     ours, theirs = ours / ours.max(), theirs / theirs.max()
     weight = reliable(subgame.weight(o, ours)[None, None])[0, 0]
     both = [expanded(blueprint, subgame, p) for p in (0, 1)]
-    inputs = GadgetInputs(o, ours, theirs, weight, weight, weight)
-    run = engine(subgame.tree)
+    run, inputs = engine(subgame.tree), GadgetInputs.of(o, (ours, theirs), weight, weight)
     cbv = left(run, both, inputs)
-    inputs = replace(inputs, alternative=cbv, cbv=cbv)
+    inputs = GadgetInputs.of(o, (ours, theirs), weight, cbv)
     by_technique: Record = {}
     for name, (gadget, *_) in TECHNIQUES.items():
         began = time.process_time()

@@ -314,6 +314,16 @@ def commit() -> str:
     return git.stdout.strip() or "unknown"
 
 
+def provenance(command: str, versions: Sequence[str] = VERSIONS) -> dict[str, object]:
+    """What a result file says of itself: the command, the commit, when and where it was run."""
+    return {
+        "command": command,
+        "commit": commit(),
+        "date": datetime.now(UTC).isoformat("T", "seconds"),
+        "machine": machine(versions),
+    }
+
+
 def machine(versions: Sequence[str] = VERSIONS) -> dict[str, str]:
     """Where the figures come from: the system, its processors and the versions."""
     from importlib.metadata import PackageNotFoundError, version

@@ -56,6 +56,30 @@ class GadgetInputs:
     cbv: Array  # [s] the blueprint's counterfactual best-response value, for `keep_safe`
     spread: Array | None = None  # [s] standard deviation of a random alternative payoff
 
+    @classmethod
+    def of(
+        cls,
+        opponent: int,
+        reach: tuple[Array, Array],
+        weight: Array,
+        cbv: Array,
+        gifts: Array | float = 0.0,
+    ) -> GadgetInputs:
+        """Inputs whose alternative is the CBV plus gifts; `reach` is ours and the opponent's."""
+        return cls(opponent, *reach, weight, cbv + gifts, cbv)
+
+    @classmethod
+    def of_values(
+        cls,
+        opponent: int,
+        reach: tuple[Array, Array],
+        weight: Array,
+        values: Array,
+        gifts: Array | float = 0.0,
+    ) -> GadgetInputs:
+        """As `of`, from counterfactual values, which are weighted by pi_{-i}."""
+        return cls.of(opponent, reach, weight, normalise(values, weight), gifts)
+
     def raised(self, left: Array) -> GadgetInputs:
         """The same with every alternative at least at what the opponent is `left` inside, [s]."""
         xp = namespace(self.alternative)

@@ -9,11 +9,10 @@ from typing import Any, NamedTuple, Protocol, TypedDict, TypeVar
 from subgame.engines.arrays import Floats
 from subgame.errors import SubgameError
 from subgame.games.base import State
+from subgame.refine.behind import Solving
 from subgame.refine.continuations import Continuations, biased
 from subgame.refine.gadgets import Gadget
 from subgame.refine.subgame import At, Subgame
-from subgame.solve.schedule import Schedule
-from subgame.solve.solver import Limits
 from subgame.tree.strategy import Strategy
 
 
@@ -118,10 +117,8 @@ class Play:
     player: int
     continuations: Chooser | None
     gadget: Gadget
-    schedule: Schedule | str | None
-    limits: Limits
+    solving: Solving
     values: Evaluator | None
-    device: str | None
 
     def offered(self, leaves: Sequence[Subgame]) -> Continuations:
         """What the opponent may choose from at a limit."""

@@ -234,13 +234,9 @@ class Live:
         mine, yours = here.reach[us][here.roots(us)], here.reach[o][here.roots(o)]
         # Only the shape of a range matters; kernels like numbers near one.
         ours, theirs = (reach / max(reach.max(), 1e-100) for reach in (mine, yours))
-        inputs = GadgetInputs(
-            opponent=o,
-            our_reach=ours,
-            opponent_reach=theirs,
-            weight=subgame.weight(o, ours),
-            alternative=(cbv + gift)[here.roots(o)],
-            cbv=cbv[here.roots(o)],
+        roots = here.roots(o)
+        inputs = GadgetInputs.of(
+            o, (ours, theirs), subgame.weight(o, ours), cbv[roots], gift[roots]
         )
         limits = self.search.limits(None if clock.left is None else share * clock.left)
         how = Technique.of(gadget, subgame.tree, self.search.schedule, limits)

@@ -23,6 +23,7 @@ from subgame.errors import ArgumentError, did_you_mean
 
 if TYPE_CHECKING:
     from subgame.solve.results import Point
+    from subgame.tree.public_tree import PublicTree
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -265,6 +266,16 @@ def _number(value: object) -> bool:
 PIECES = 4
 """Between two looks at the clock passes at most this part of the time that is left: on a busy
 machine the next iterations may take several times as long as the last ones."""
+
+
+QUICK = 1e-7
+"""A high guess of the seconds per iteration and number of a strategy."""
+
+
+def first_slice(tree: PublicTree, seconds: float) -> int:
+    """How many iterations to run before the first look at the clock, about so many seconds in."""
+    numbers = sum(side.num_sequences for side in tree.players)
+    return max(1, min(FIRST, int(seconds / (QUICK * numbers))))
 
 
 class Pace:

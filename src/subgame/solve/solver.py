@@ -20,16 +20,16 @@ from subgame.engines.factory import engine
 from subgame.errors import DAMAGED, ArgumentError, NotSavedWarning, SubgameError
 from subgame.solve.cfr import Cfr
 from subgame.solve.evaluate import Exploitability, exploitability_of, value_of
+from subgame.solve.limits import Limits as Limits
 from subgame.solve.limits import (
-    FIRST,
     Pace,
     SolveOptions,
     check_options,
     check_seed,
+    first_slice,
     made_of,
     with_options,
 )
-from subgame.solve.limits import Limits as Limits
 from subgame.solve.results import Point, Progress, Result, Step
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree import files
@@ -53,8 +53,6 @@ after this many iterations."""
 CERTAIN = 1e-6
 """The share of all chips by which a check in float32 must miss the target to be trusted: fifty
 times the largest error that we found."""
-QUICK = 1e-7
-"""A high guess of the seconds per iteration and number of a strategy, for the first slice."""
 SAVE_EVERY = 30.0
 """Seconds between checkpoints."""
 
@@ -446,10 +444,8 @@ def drive(
     if measured and (stop.seconds is not None or stop.target is None or not run.can_check):
         run.evaluate(run._weights())  # loads the kernels before the clock starts
     began, saved, clock = now() - run.seconds, now(), Pace(stop.seconds, now, reserve)
-    pace, fits, first = 1, 1, run.curve[0].exploitability if run.curve else 0.0
-    if stop.seconds is None:
-        seconds = QUICK * sum(side.num_sequences for side in run.tree.players)
-        pace = max(1, min(FIRST, int(SLICE / seconds)))
+    pace = 1 if stop.seconds is not None else first_slice(run.tree, SLICE)
+    fits, first = 1, run.curve[0].exploitability if run.curve else 0.0
     stopped = "target" if stop.reached(run.curve) else ""  # a resumed run may have reached it
     rough = measured and stop.target is not None and run.can_check
     with _asked_to_stop() as asked:
@@ -472,16 +468,14 @@ def drive(
             if checked:
                 gap = run.measure(run.rough(check, stop.target))
                 first = first or float(gap)
-            if stop.reached(run.curve):
-                stopped = "target"
-            elif stop.iterations is not None and run.iteration >= stop.iterations:
-                stopped = "iterations"
-            elif not fits:
-                stopped = "seconds"
-            elif asked:
-                stopped = "interrupted"
-            elif checked and run.stalled():
-                stopped = "stalled"
+            reasons = {
+                "target": stop.reached(run.curve),
+                "iterations": stop.iterations is not None and run.iteration >= stop.iterations,
+                "seconds": not fits,
+                "interrupted": bool(asked),
+                "stalled": checked and run.stalled(),
+            }
+            stopped = next((reason for reason, holds in reasons.items() if holds), "")
             if progress is not None:
                 last = run.curve[-1].exploitability if run.curve else float("nan")
                 share = (1.0, 0.0) if not fits else stop.ahead(run, first, seconds)

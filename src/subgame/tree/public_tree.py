@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, overload
 
 import numpy as np
@@ -19,6 +20,7 @@ from subgame.frozen import Frozen
 from subgame.show.html import Value, beside, block, table
 
 if TYPE_CHECKING:
+    from subgame.games.base import Game
     from subgame.tree.sequence.histories import Histories
 
 T = TypeVar("T")
@@ -105,8 +107,8 @@ class PublicTree(Frozen, ABC):
     usual_schedule: ClassVar[str]
     """The CFR variant that solves subgames of such trees fastest."""
 
-    game_name: str
-    """The game with its parameters, as text: ``leduc``, ``liars-dice(dice=1, faces=6)``."""
+    of_game: Game | str
+    """The game, or its name."""
     players: tuple[Side, Side]
     histories: Histories | None = field(default=None, kw_only=True)
     """The histories it was compiled from; None for hold'em, for a part and for a gadget game."""
@@ -114,6 +116,14 @@ class PublicTree(Frozen, ABC):
     """Roots: one for a whole game, one per subgame when several subgames are solved together."""
     engines: dict[str, Any] = field(default_factory=dict, kw_only=True)
     """Engines bound to this tree, by device. They are freed together with the tree."""
+
+    @cached_property
+    def game_name(self) -> str:
+        """The game with its parameters, as text: ``leduc``, ``liars-dice(dice=1, faces=6)``.
+
+        In hold'em it contains both ranges, and is made when somebody asks for it.
+        """
+        return str(self.of_game)
 
     @property
     def precision(self) -> float:

@@ -11,7 +11,6 @@ import math
 import socket
 import time
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -80,7 +79,11 @@ class Client:
             self._count(record)
 
     def play(self, host: str, port: int, reconnect: float = 0.0) -> None:
-        """Play until the match is over; see `play_acpc`."""
+        """Play at an ACPC dealer until the match is over.
+
+        For `reconnect` seconds the client tries again to reach a dealer that is not there, or whose
+        connection was lost before our dealer's word that the match is over.
+        """
         while True:
             wire = _connect(host, port, reconnect, begun=bool(self.played.actions))
             if wire is None:
@@ -174,26 +177,6 @@ def read_policies(path: str | Path) -> dict[int, tuple[int, tuple[tuple[str, ...
             raise HANDS.foreign(path)
         policies[number] = seat, tuple(tuple(map(str, packed)) for packed in kept)
     return policies
-
-
-def play_acpc(
-    agent: Agent,
-    game: Game,
-    host: str,
-    port: int,
-    *,
-    reconnect: float = 0.0,
-    **options: Any,
-) -> Played:
-    """Let an agent play at an ACPC dealer until the match is over.
-
-    For `reconnect` seconds the client tries again to reach a dealer that is not there, or whose
-    connection was lost before our dealer's word that the match is over. `options` are those of
-    `Client`, which has the results so far where there is an error.
-    """
-    with closing(Client(agent, game, **options)) as client:
-        client.play(host, port, reconnect)
-    return client.played
 
 
 def _connect(host: str, port: int, patience: float, begun: bool) -> Wire | None:

@@ -139,10 +139,9 @@ def play_one(api: Slumbot, follower: Follower, number: int) -> Hand:
 def play_slumbot(
     agent: Agent,
     game: Game,
-    hands: int = 100,
+    hands: int,
+    api: Slumbot,
     *,
-    url: str = URL,
-    prefix: str = PREFIX,
     seed: int = 0,
     log: str | Path | None = None,
     scorer: Scorer | None = None,
@@ -161,8 +160,8 @@ def play_slumbot(
         )
     if hands < 1:
         raise ArgumentError("hands", f"must be at least 1, not {hands}.")
-    begin, api = time.perf_counter(), Slumbot(url, prefix)
-    names, follower = (agent.name, "slumbot"), Follower(agent, rules, seed)
+    begin, names = time.perf_counter(), (agent.name, "slumbot")
+    follower = Follower(agent, rules, seed)
     played: list[Hand] = []
     with ExitStack() as stack:
         book = None

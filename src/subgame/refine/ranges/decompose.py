@@ -12,7 +12,7 @@ from typing import Any, Self, Unpack
 
 import numpy as np
 
-from subgame.engines.arrays import Array, Floats, as_numpy, normalise
+from subgame.engines.arrays import Array, Floats, as_numpy
 from subgame.engines.contract import Mode, RangeEngine
 from subgame.engines.factory import engine
 from subgame.engines.street import GivenLeaves, StreetEngine
@@ -92,8 +92,8 @@ class RangeCompact(Compact):
         way, held = self.tree.streets[self.street].roots.index(state), units[u].hands[o]
         by_hand[held] = self.values[o][way, u - units.first[self.street]][: len(held)]
         # Values on a street count as if its board were certain; those of the subgame do not.
-        kept = normalise(by_hand[subgame.hands(o)] * units.chance[u], weight)
-        return GadgetInputs(o, one, two, weight, kept, kept)
+        kept = by_hand[subgame.hands(o)] * units.chance[u]
+        return GadgetInputs.of_values(o, (one, two), weight, kept)
 
     @with_options(ReconstructOptions)
     @whole_solves()
@@ -119,9 +119,9 @@ class RangeCompact(Compact):
         probs = []
         for p in (0, 1):
             weight = as_numpy(batch.opposing(1 - p, entry[p], 0))
-            kept = normalise(_widened(self.values[1 - p], weight.shape[-1]), weight)
+            kept = _widened(self.values[1 - p], weight.shape[-1])
             ours, theirs, weight, kept = (flat(e) for e in (entry[p], entry[1 - p], weight, kept))
-            inputs = GadgetInputs(1 - p, ours, theirs, weight, kept, kept)
+            inputs = GadgetInputs.of_values(1 - p, (ours, theirs), weight, kept)
             solve = GadgetRun(batch.tree, how.schedule, how.gadget, inputs, on=batch)
             complete(solve, how.limits)
             below = np.asarray(solve.played()[p], np.float32)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from subgame.engines.arrays import Floats, as_numpy, namespace, normalise
+from subgame.engines.arrays import Floats, as_numpy, namespace
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
@@ -148,15 +148,8 @@ class RangeExpansion:
             )
             above = [street.parent[o][spot.decision] for spot in spots]
             gift = received_gift(carried[s][above], weight, self.how.gadget)
-            cbv = normalise(as_numpy(best), weight)
-            inputs = GadgetInputs(
-                opponent=o,
-                our_reach=as_numpy(reach),
-                opponent_reach=as_numpy(theirs[s][above]),
-                weight=weight,
-                alternative=cbv + gift,
-                cbv=cbv,
-            )
+            entering = as_numpy(reach), as_numpy(theirs[s][above])
+            inputs = GadgetInputs.of_values(o, entering, weight, as_numpy(best), gift)
             yield self._solve(part, s, spots, inputs, carried[s][above])
 
     # Answers -----------------------------------------------------------------------------------

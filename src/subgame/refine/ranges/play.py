@@ -31,8 +31,9 @@ from subgame.tree.strategy import Strategy
 def play_ranges(tree: RangeTree, play: Play) -> Played:
     """What `play_limited` plays on a hold'em tree: to its limit, and from there to the end."""
     where = play.at[0] if play.at else f"before the {STREETS[tree.streets[0].index + 1]}"
-    limit = Limit(play.blueprint, where, play.player, play.offered([]), device=play.device)
-    how = Technique.of(play.gadget, tree, play.schedule, play.limits)
+    device, offered = play.solving.device, play.offered([])
+    limit = Limit(play.blueprint, where, play.player, offered, device=device)
+    how = play.solving.technique(play.gadget, tree)
     strategy = _to_the_end(limited_ranges(tree, limit), how)
     return strategy, ((0, "start"), (1, str(where)))
 
@@ -50,12 +51,12 @@ def _to_the_end(limited: RangeLimit, how: Technique) -> Strategy:
     leaf = ours[street.at_leaves[p]]
     weight = reliable(as_numpy(street.opposing(o, leaf)))
     below = street.leaf_values(ours)
-    best = normalise(as_numpy(namespace(below).amax(below, 0)), weight)
+    best = as_numpy(namespace(below).amax(below, 0))
     entry = as_numpy(run.enter(p, leaf[:, None], 1))
     size = np.maximum(entry.max((1, 2), keepdims=True), 1e-100)  # kernels like numbers near one
-    inputs = GadgetInputs(o, as_numpy(leaf), np.ones_like(weight), weight / size[:, 0], best, best)
-    device = [street.run.array(array) for array in (inputs.weight, inputs.alternative)]
-    placed = GadgetInputs(o, None, None, device[0], device[1], device[1])
+    alternative = street.run.array(normalise(best, weight))
+    placed = street.run.array(weight / size[:, 0])
+    inputs = GadgetInputs.of(o, (None, None), placed, alternative)
     held = as_numpy(batch.roots(o))
     reach = flat(entry / size)
     solve = Run(
@@ -63,7 +64,7 @@ def _to_the_end(limited: RangeLimit, how: Technique) -> Strategy:
         schedule,
         on=batch,
         learner=lambda _: BeforeCards(
-            _learner(how, placed, predictive=schedule.predictive), run, 1
+            _learner(how, inputs, predictive=schedule.predictive), run, 1
         ),
         reach=(reach, held) if p == 0 else (held, reach),
     )

@@ -11,7 +11,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Floats, Ints, normalise
+from subgame.engines.arrays import Floats, Ints
 from subgame.engines.contract import Mode
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief
@@ -90,8 +90,7 @@ class SequenceCompact(Compact):
             raise SubgameError(
                 f"There must be {len(weight)} values at the roots of '{subgame.name}'."
             )
-        kept = normalise(self.values[k][o], weight)
-        return GadgetInputs(o, one, two, weight, kept, kept)
+        return GadgetInputs.of_values(o, (one, two), weight, self.values[k][o])
 
     def solving(self, options: ReconstructOptions) -> tuple[Gadget, Solving]:
         gadget, solving = super().solving(options)  # the schedule of the paper's experiments

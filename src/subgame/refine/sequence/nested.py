@@ -219,14 +219,7 @@ class Expansion:
         theirs = self.plan[o][subgame.sequence[o]]
         weight = subgame.weight(o, ours)
         gift = self.gifts.to(self.tree.players[o], subgame.sequence[o], weight, how.gadget)
-        return GadgetInputs(
-            opponent=o,
-            our_reach=ours,
-            opponent_reach=theirs,
-            weight=weight,
-            alternative=cbv + gift,
-            cbv=cbv,
-        ).reached()
+        return GadgetInputs.of(o, (ours, theirs), weight, cbv, gift).reached()
 
     def _cut(self, game: Game, top: NDArray[np.int64], name: str) -> SequenceSubgame:
         """The subgame below histories of the larger tree, continued by another game's rules."""

@@ -12,7 +12,7 @@ Play solves only the subgames it reaches. Here all of them are solved and laid o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -58,8 +58,8 @@ def play_histories(tree: SequenceTree, play: Play) -> Played:
         raise SubgameError(
             "The list of frontiers is empty; give at least one frontier, such as 'after round 1'."
         )
-    schedule = LP if play.schedule is None else play.schedule
-    how = Technique.of(play.gadget, tree, schedule, play.limits)
+    solving = replace(play.solving, schedule=play.solving.schedule or LP)
+    how = solving.technique(play.gadget, tree)
     here = _Here(tree, play.blueprint, play, how, play.player)
     solved = tuple(here.run(frontiers))
     return here.current, solved
@@ -103,9 +103,8 @@ class _Here:
         limit = Limit(self.current, leaves, self.p, offered, within=within, values=play.values)
         limited = limited_tree(self.tree, limit)
         gadget = None if within is None else play.gadget
-        _, strategy = limited.solved(
-            gadget, self.how.schedule, play.limits, alternative, play.device
-        )
+        how, device = self.how, play.solving.device
+        _, strategy = limited.solved(gadget, how.schedule, how.limits, alternative, device)
         self._keep(strategy.probs[self.p])
         return list(self._carried(limited))
 
@@ -131,9 +130,10 @@ class _Here:
         p, o = self.p, 1 - self.p
         if not subgame.tree.players[p].names:
             return  # we do not act any more
-        trunk = Trunk(self.current, o, device=self.play.device)
+        device = self.play.solving.device
+        trunk = Trunk(self.current, o, device=device)
         inputs, _ = trunk.inputs(subgame, self.play.gadget, alternative)
-        solved = solve_gadget(self.how, subgame, inputs, self.play.device)
+        solved = solve_gadget(self.how, subgame, inputs, device)
         ours = np.array(self.current.probs[p])
         subgame.embed(p, solved.sigma[p], ours)
         self._keep(ours)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from subgame.errors import SubgameError, brief
 from subgame.games.base import Game
+from subgame.refine.behind import GadgetOptions, Solving
 from subgame.refine.continuations import Continuations, self_generation
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
@@ -236,6 +237,7 @@ class LimitedPlay:
 
 
 @whole_solves()
+@with_options(GadgetOptions)
 def play_limited(
     tree: PublicTree,
     blueprint: Strategy,
@@ -245,16 +247,15 @@ def play_limited(
     continuations: Chooser | None = None,
     technique: Gadget | str = "resolve",
     values: Evaluator | None = None,
-    schedule: Schedule | str | None = None,
-    iterations: int | None = None,
-    device: str | None = None,
+    **options: Unpack[GadgetOptions],
 ) -> LimitedPlay:
     """Play a blueprint by depth-limited solving, again at each of the frontiers `at`.
 
     The frontiers lie one below another; by default they are the public states after the
     opponent's first, second, ... action. `continuations` says what the opponent may choose from at
     a limit (by default the blueprint and its biased forms). The rest is as in `depth_limited` and
-    `solve_limited`. A hold'em tree is solved to the end of its first street, and then to the end.
+    `refine`; sequence trees are solved by linear program if no schedule is given. A hold'em tree is
+    solved to the end of its first street, and then to the end.
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("kuhn"))
@@ -265,12 +266,13 @@ def play_limited(
     began = time.perf_counter()
     if player not in (0, 1):
         raise SubgameError(f"A player is 0 or 1, not {player}.")
-    gadget, limits = technique_named(technique), Limits(iterations)
-    play = Play(blueprint, at, player, continuations, gadget, schedule, limits, values, device)
+    check_options(play_limited, options)
+    gadget, solving = technique_named(technique), made_of(Solving, options)
+    play = Play(blueprint, at, player, continuations, gadget, solving, values)
     strategy, solved = by_kind(
         tree, partial(play_histories, play=play), partial(play_ranges, play=play)
     )
     before, after = (
-        exploitability(tree, strategy, device=device) for strategy in (blueprint, strategy)
+        exploitability(tree, strategy, device=solving.device) for strategy in (blueprint, strategy)
     )
     return LimitedPlay(strategy, player, solved, before, after, time.perf_counter() - began)

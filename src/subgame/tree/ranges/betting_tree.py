@@ -207,7 +207,6 @@ def check_size(
     a lower bound otherwise.
     """
     first, need, counted, depth, states = roots[0].street, 0.0, 0, 0, len(roots)
-    what = f"{game}: solving it"
     level: dict[Any, tuple[Betting, int]] = {k: (root, 1) for k, root in enumerate(roots)}
     while level:
         below: dict[Any, tuple[Betting, int]] = {}
@@ -219,7 +218,7 @@ def check_size(
             counted += len(actions)
             if counted >= COUNTED:
                 counted = 0
-                allowed.refuse(what, need, known=False, hint=SMALLER)
+                allowed.refuse("solving it", need, game=game, known=False, hint=SMALLER)
                 if progress is not None:
                     progress(0)
             if states > MOST_STATES or depth > MOST_ACTIONS:
@@ -238,7 +237,7 @@ def check_size(
                 states += key not in below and not child.is_over
                 below[key] = child, times + (below[key][1] if key in below else 0)
         level, depth = below, depth + 1
-    allowed.refuse(what, need, hint=SMALLER)
+    allowed.refuse("solving it", need, game=game, hint=SMALLER)
 
 
 def decisions(streets: Sequence[Street], p: int) -> dict[tuple[str, ...], tuple[int, int]]:

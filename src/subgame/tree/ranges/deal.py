@@ -129,8 +129,11 @@ def deal_out(
         kept = [int(bits).bit_count() for bits in above.symmetries]
         least = float((hands / np.array(kept)).sum()) * deals
         least /= deck.num_suits if same.merged else 1
-        allowed.refuse(f"{game}: solving it", 2 * number * least, known=False, hint=SMALLER)
-        here.refuse(f"{game}: dealing it", BYTES_PER_HAND * least, known=False, hint=SMALLER)
+        for most, what, need in (
+            (allowed, "solving it", 2 * number * least),
+            (here, "dealing it", BYTES_PER_HAND * least),
+        ):
+            most.refuse(what, need, game=game, known=False, hint=SMALLER)
         dealt.append(_next(deck, above, new, same, game.dead, 2 * len(game.folded)))
     return dealt
 

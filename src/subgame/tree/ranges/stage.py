@@ -149,6 +149,4 @@ def tree_below(tree: RangeTree, u: int) -> Below:
     boards = BoardList(units.deck, dealt, b._replace(**cut), units.cards)
     reach = np.ones(len(boards[0].hands[0])), np.ones(len(boards[0].hands[1]))
     streets = tree.streets[top:]
-    return Below(
-        put_together(tree.holdem, streets, boards, reach, tree.deals, tree.game_name), where
-    )
+    return Below(put_together(tree.holdem, streets, boards, reach, tree.deals, tree.of_game), where)

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
 from subgame.frozen import Frozen
+from subgame.games.base import Game
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.isomorphism import same_cards
 from subgame.games.holdem.rules import Betting
@@ -368,11 +369,11 @@ def put_together(
     units: BoardList,
     reach: tuple[Floats, Floats],
     deals: float,
-    name: str | None = None,
+    name: Game | str | None = None,
 ) -> RangeTree:
     """Make a tree of its betting and its boards; `reach` is that of the first board's hands."""
     return RangeTree(
-        game_name=str(game) if name is None else name,
+        of_game=name or game,
         players=both(lambda p: RangeSide(p, game, streets, units, reach[p])),
         holdem=game,
         streets=streets,

@@ -130,7 +130,7 @@ def assemble(form: Form) -> SequenceTree:
     node, row, col, value = form.entries
     h = form.histories
     return SequenceTree(
-        game_name=form.game,
+        of_game=form.game,
         players=(one, two),
         terminals=_group(Entries(node, first[row], second[col], value)),
         node_names=form.node_names,

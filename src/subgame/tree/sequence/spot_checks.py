@@ -46,8 +46,8 @@ def refuse_large(game: Game, arrays: GameArrays | None, allowed: Allowance) -> N
     """
     if arrays is not None:
         size = estimated(arrays) / MARGIN_SAMPLED
-        what = f"{game}: the tree has more than {size:,.0f} histories, as a sample shows. It"
-        allowed.refuse(what, size * BYTES_BY_LEVELS, known=False)
+        what = f"the tree has more than {size:,.0f} histories, as a sample shows. It"
+        allowed.refuse(what, size * BYTES_BY_LEVELS, game=game, known=False)
         return
     rng = random.Random(0)
     enough = MARGIN * (1 + allowed.bytes / BYTES_PER_HISTORY)
@@ -57,10 +57,11 @@ def refuse_large(game: Game, arrays: GameArrays | None, allowed: Allowance) -> N
         if sum(playout <= enough for playout in playouts) > PLAYOUTS // 2:
             return  # whatever the others say
     size = sorted(playouts)[PLAYOUTS // 2] / MARGIN
-    what = f"{game}: the tree has more than {size:,.0f} histories, as random playouts show. It"
+    what = f"the tree has more than {size:,.0f} histories, as random playouts show. It"
     endless = _product(game, reader, operator.itemgetter(0), math.inf) == math.inf
     hint = f"A history of more than {LONGEST} moves was found: does the game end?"
-    allowed.refuse(what, size * BYTES_PER_HISTORY, known=False, hint=hint if endless else "")
+    need, hint = size * BYTES_PER_HISTORY, hint if endless else ""
+    allowed.refuse(what, need, game=game, known=False, hint=hint)
 
 
 def estimated(arrays: GameArrays) -> float:

@@ -187,8 +187,8 @@ class _Walk:
         """An error if compiling or solving the histories needs too much memory."""
         size = len(self.chosen)
         need = size * BYTES_PER_HISTORY + self.infosets * BYTES_PER_INFOSET + self.named
-        what = f"{self.game}: the tree of {size:,} histories"
-        self.allowed.refuse(what if complete else f"{what} so far", need, known=complete)
+        what = f"the tree of {size:,} histories" + ("" if complete else " so far")
+        self.allowed.refuse(what, need, game=self.game, known=complete)
 
     # Errors ----------------------------------------------------------------------------------
     def name(self, h: int | None = None, *, but: int = 0) -> str:
@@ -374,8 +374,8 @@ def _by_levels(
     """The histories of a game that says its rules in arrays, or those below some."""
 
     def check(size: int) -> None:
-        what = f"{game}: the tree of {size:,} histories so far"
-        allowed.refuse(what, size * BYTES_BY_LEVELS, known=False)
+        what = f"the tree of {size:,} histories so far"
+        allowed.refuse(what, size * BYTES_BY_LEVELS, game=game, known=False)
         if progress is not None:
             progress(size)
 

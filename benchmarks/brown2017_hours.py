@@ -1,6 +1,6 @@
 """An estimate of how long Tables 3 and 4 of Brown & Sandholm 2017 take on the CPU.
 
-    python -m subgame.papers.brown2017_hours --out FOLDER
+    python benchmarks/brown2017_hours.py --out FOLDER
 
 times iterations of PyTorch on one core, on some of the 1,755 flops, and writes the hours of all
 cells to FOLDER/brown2017-hours.json: iterations times cells. A cell itself is not computed, and
@@ -61,7 +61,7 @@ def main(words: list[str] | None = None) -> int:
     load_torch().set_num_threads(1)
     report: Record = {
         "what": "estimated CPU hours of Tables 3 and 4 on one core, from timed iterations",
-        "command": f"python -m subgame.papers.brown2017_hours --flops {options.flops} --out FOLDER",
+        "command": f"python benchmarks/brown2017_hours.py --flops {options.flops} --out FOLDER",
         "made": made_by(),
     }
     for name, game in (("brown2017-table3", SMALL), ("brown2017-table4", LARGE)):
