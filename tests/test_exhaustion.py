@@ -65,7 +65,7 @@ def test_a_game_that_does_not_fit_is_refused(tmp_path: Path) -> None:
 
 def test_libraries_that_do_not_fit_are_a_sentence() -> None:
     loaded = "import numpy, rich.progress, subgame.cli, subgame.tree.compile"
-    answer = limited(48 * 2**20, "solve", "kuhn", before=loaded)
+    answer = limited(8 * 2**20, "solve", "kuhn", "--schedule", "lp", before=loaded)
     assert "There is not enough memory" in sentence(answer)
 
 
