@@ -27,7 +27,7 @@ import subgame as sg
 from compile_times import seconds
 from subgame.games.base import Game
 from subgame.interop.openspiel import EQUIVALENT, load
-from subgame.papers.report import commit, machine
+from subgame.papers.report import provenance
 from subgame.tree.public_tree import PublicTree
 
 RESULT = Path(__file__).parent.parent / "docs" / "results" / "compile-arrays.json"
@@ -85,9 +85,7 @@ def main() -> None:
     command = [sys.executable, __file__, "largest"]
     rows.append(json.loads(subprocess.run(command, capture_output=True, check=True).stdout))
     result = {
-        "command": "python benchmarks/compile_arrays.py",
-        "commit": commit(),
-        "machine": machine(("numpy", "open-spiel")),
+        **provenance("python benchmarks/compile_arrays.py", ("numpy", "open-spiel")),
         "rows": rows,
     }
     RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import subgame as sg
-from subgame.papers.report import commit, machine
+from subgame.papers.report import provenance
 
 HERE = Path(__file__).parent.parent
 RESULT = HERE / "docs" / "results" / "cut-arrays.json"
@@ -60,10 +60,8 @@ def main() -> None:
                     rows.append({key: line[key] for key in ("game", "at", "subgames", "below")})
                 rows[k][what] = min(rows[k].get(what, math.inf), line["s"])
     result = {
-        "command": "python benchmarks/cut_arrays.py SOURCES",
-        "commit": commit(),
+        **provenance("python benchmarks/cut_arrays.py SOURCES", ("numpy",)),
         "before": "5383f3ff",
-        "machine": machine(("numpy",)),
         "unit": "CPU seconds",
         "rows": rows,
     }

@@ -205,11 +205,15 @@ def leave_out_texts() -> None:
     Each takes a hundredth of a second or two. Other libraries do without them, as they do under
     ``python -OO``.
     """
-    docstrings = [f"numpy._core._add_newdocs{part}" for part in ("", "_scalars")]
-    for name in ("rich._emoji_codes", *docstrings):
+    contents: dict[str, dict[str, object]] = {
+        "rich._emoji_codes": {"EMOJI": {}},
+        "numpy._core._add_newdocs": {},
+        "numpy._core._add_newdocs_scalars": {},
+    }
+    for name, content in contents.items():
         if name not in sys.modules:
             sys.modules[name] = ModuleType(name)
-            setattr(sys.modules[name], "EMOJI", {})  # noqa: B010
+            vars(sys.modules[name]).update(content)
 
 
 def let_threads_sleep() -> None:

@@ -1,4 +1,4 @@
-"""Machine code on Linux without LLVM, whose library takes a tenth of a river's time to load.
+"""Loads machine code on Linux without LLVM's library, which itself takes long to load.
 
 Kernels are emitted for x86_64 so that they need absolute addresses only: of their own constants and
 functions, and of the C library's. So an object is copied to memory as it is, and these addresses

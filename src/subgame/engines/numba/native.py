@@ -444,7 +444,7 @@ def _load(code: bytes, name: str) -> Callable[[int], int]:
 
 
 def _linked(code: bytes, name: str) -> tuple[Any, int]:
-    """The same by LLVM: what keeps the code in memory, and the address of the function."""
+    """What keeps the code in memory, and the address of its function, where LLVM loads it."""
     from llvmlite import binding
 
     binding.initialize_native_target()

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Emitter = Callable[..., ir.Value]
 """A function that emits code with a builder."""
 WIDTH = 16
-_INT32 = ir.IntType(32)
+INT32 = ir.IntType(32)
 _ELEMENTS = {
     types.float32: ir.FloatType(),
     types.float64: ir.DoubleType(),
@@ -98,7 +98,7 @@ class Value:
 
     def repeated(self, dtype: types.Type, width: int = WIDTH) -> ir.Value:
         """A vector of this number, as one of `dtype`."""
-        return _repeated(
+        return repeat(
             self.builder, self.context.cast(self.builder, self.value, self.kind, dtype), width
         )
 
@@ -137,7 +137,7 @@ def emitted(result: Callable[..., types.Type]) -> Callable[[Emitter], Callable[.
     return made
 
 
-def _nothing(*kinds: types.Type) -> types.Type:
+def void(*kinds: types.Type) -> types.Type:
     return types.void
 
 
@@ -150,7 +150,7 @@ def _lanes(*kinds: types.Type) -> Lanes:
     return Lanes(kinds[-1])
 
 
-def _convert(
+def convert(
     builder: ir.IRBuilder, value: ir.Value, before: types.Type, after: types.Type
 ) -> ir.Value:
     """A vector in another type, which is not int16."""
@@ -172,16 +172,16 @@ def _called(builder: ir.IRBuilder, name: str, out: ir.Type, *args: ir.Value) -> 
     return builder.call(function, args)
 
 
-def _repeated(builder: ir.IRBuilder, number: ir.Value, width: int = WIDTH) -> ir.Value:
+def repeat(builder: ir.IRBuilder, number: ir.Value, width: int = WIDTH) -> ir.Value:
     """A vector of one number."""
     nothing = ir.Constant(ir.VectorType(number.type, width), ir.Undefined)
-    first = builder.insert_element(nothing, number, ir.Constant(_INT32, 0))
-    return _shuffled(builder, first, nothing, [0] * width)
+    first = builder.insert_element(nothing, number, ir.Constant(INT32, 0))
+    return shuffle(builder, first, nothing, [0] * width)
 
 
-def _shuffled(builder: ir.IRBuilder, x: ir.Value, y: ir.Value, order: list[int]) -> ir.Value:
+def shuffle(builder: ir.IRBuilder, x: ir.Value, y: ir.Value, order: list[int]) -> ir.Value:
     """The numbers of two vectors, one after another, in some order."""
-    return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(_INT32, len(order)), order))
+    return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(INT32, len(order)), order))
 
 
 @emitted(lambda arrays: types.Tuple([types.CPointer(array.dtype) for array in arrays.types]))
@@ -198,23 +198,23 @@ def views(builder: ir.IRBuilder, arrays: Value) -> tuple[ir.Value, ...]:
 @emitted(_lanes)
 def load(builder: ir.IRBuilder, array: Value, index: Value, like: Value) -> ir.Value:
     """The `WIDTH` numbers from `index` on, in the type of the scalar `like`."""
-    return _convert(builder, array.read(index.value), array.kind.dtype, like.kind)
+    return convert(builder, array.read(index.value), array.kind.dtype, like.kind)
 
 
-@emitted(_nothing)
+@emitted(void)
 def store(builder: ir.IRBuilder, array: Value, index: Value, value: Value) -> None:
     """Write `WIDTH` numbers from `index` on."""
-    array.write(index.value, _convert(builder, value.value, value.kind.dtype, array.kind.dtype))
+    array.write(index.value, convert(builder, value.value, value.kind.dtype, array.kind.dtype))
 
 
-@emitted(_nothing)
+@emitted(void)
 def prefetch(builder: ir.IRBuilder, array: Value, index: Value) -> None:
     """Start to bring the numbers at `index` into the first-level cache."""
     byte = ir.IntType(8).as_pointer()
-    kind = ir.FunctionType(ir.VoidType(), [byte, _INT32, _INT32, _INT32])
+    kind = ir.FunctionType(ir.VoidType(), [byte, INT32, INT32, INT32])
     function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
     place = builder.bitcast(builder.gep(array.value, [index.value]), byte)
-    builder.call(function, [place, *(ir.Constant(_INT32, word) for word in (0, 3, 1))])
+    builder.call(function, [place, *(ir.Constant(INT32, word) for word in (0, 3, 1))])
 
 
 @emitted(_lanes)
@@ -262,14 +262,14 @@ def _transposed(builder: ir.IRBuilder, rows: list[ir.Value]) -> list[ir.Value]:
     def mixed(x: ir.Value, y: ir.Value, *order: int) -> ir.Value:
         """The same four numbers of each four of two vectors; those of the second count from 4."""
         places = [(k % 4 + (width if k > 3 else 0)) for k in order]
-        return _shuffled(builder, x, y, [q + k for q in range(0, width, 4) for k in places])
+        return shuffle(builder, x, y, [q + k for q in range(0, width, 4) for k in places])
 
     low = [mixed(rows[k], rows[k + 1], 0, 4, 1, 5) for k in (0, 2)]
     high = [mixed(rows[k], rows[k + 1], 2, 6, 3, 7) for k in (0, 2)]
     return [mixed(*pair, *half) for pair in (low, high) for half in ((0, 1, 4, 5), (2, 3, 6, 7))]
 
 
-@emitted(_nothing)
+@emitted(void)
 def turn(
     builder: ir.IRBuilder,
     source: Value,
@@ -286,11 +286,11 @@ def turn(
     index = at.value
     for q in range(0, WIDTH, 4):
         for row in rows:
-            into.write(index, _shuffled(builder, row, row, [q, q + 1, q + 2, q + 3]))
+            into.write(index, shuffle(builder, row, row, [q, q + 1, q + 2, q + 3]))
             index = builder.add(index, step.value)
 
 
-@emitted(_nothing)
+@emitted(void)
 def gather(
     builder: ir.IRBuilder,
     source: Value,
@@ -322,11 +322,11 @@ def _joined(builder: ir.IRBuilder, parts: list[ir.Value]) -> ir.Value:
     while len(parts) > 1:
         order = list(range(2 * parts[0].type.count))
         pairs = zip(parts[::2], parts[1::2], strict=True)
-        parts = [_shuffled(builder, *pair, order) for pair in pairs]
+        parts = [shuffle(builder, *pair, order) for pair in pairs]
     return parts[0]
 
 
-@emitted(_nothing)
+@emitted(void)
 def pay(
     builder: ir.IRBuilder, into: Value, at: Value, source: Value, start: Value, times: Value
 ) -> None:
@@ -336,7 +336,7 @@ def pay(
     into.write(at.value, builder.fadd(into.read(at.value, 4), more, flags=FAST))
 
 
-@emitted(_nothing)
+@emitted(void)
 def blank(builder: ir.IRBuilder, into: Value, at: Value) -> None:
     """Set four numbers to 0."""
     into.write(at.value, ir.Constant(_vector(into.kind.dtype, 4), [0.0] * 4))
@@ -384,8 +384,8 @@ def peek(builder: ir.IRBuilder, array: Value, index: Value) -> ir.Value:
     return builder.load_atomic(builder.gep(array.value, [index.value]), "acquire", 8)
 
 
-@emitted(_nothing)
+@emitted(void)
 def give_way(builder: ir.IRBuilder) -> None:
     """Give the core to another thread that waits for it (POSIX ``sched_yield``)."""
-    kind = ir.FunctionType(_INT32, [])
+    kind = ir.FunctionType(INT32, [])
     builder.call(cgutils.get_or_insert_function(builder.module, kind, "sched_yield"), [])

@@ -17,17 +17,17 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from subgame.engines.numba.simd import (
-    _INT32,
     FAST,
+    INT32,
     WIDTH,
     Value,
-    _convert,
-    _nothing,
-    _repeated,
-    _shuffled,
+    convert,
     emitted,
     load,
+    repeat,
+    shuffle,
     splat,
+    void,
 )
 from subgame.engines.rounding import LEAST, MIX, TOP
 
@@ -44,10 +44,10 @@ def drawn(builder: ir.IRBuilder, at: Value, seed: Value) -> ir.Value:
     """The random number of a decision: a hash of its index and a seed."""
 
     def plain(number: int) -> ir.Constant:
-        return ir.Constant(_INT32, number)
+        return ir.Constant(INT32, number)
 
-    salt = builder.mul(builder.trunc(seed.value, _INT32), plain(0x2545F491))
-    x = builder.mul(builder.trunc(at.value, _INT32), plain(0x1B873593))
+    salt = builder.mul(builder.trunc(seed.value, INT32), plain(0x2545F491))
+    x = builder.mul(builder.trunc(at.value, INT32), plain(0x1B873593))
     x = builder.xor(x, salt)
     for shift, factor in MIX:
         x = builder.mul(builder.xor(x, builder.lshr(x, plain(shift))), plain(factor))
@@ -63,10 +63,10 @@ def _chance(
     uniform by itself, and together they are spread evenly.
     """
     steps = [(k * STEP) % 2**32 for k in range(WIDTH)]
-    x = _repeated(builder, builder.trunc(luck, _INT32))
+    x = repeat(builder, builder.trunc(luck, INT32))
     x = builder.add(x, ir.Constant(x.type, steps))
-    later = builder.mul(builder.trunc(action, _INT32), ir.Constant(_INT32, WIDTH * STEP % 2**32))
-    return builder.sitofp(builder.add(x, _repeated(builder, later)), kind)
+    later = builder.mul(builder.trunc(action, INT32), ir.Constant(INT32, WIDTH * STEP % 2**32))
+    return builder.sitofp(builder.add(x, repeat(builder, later)), kind)
 
 
 def _greatest(builder: ir.IRBuilder, vectors: list[ir.Value]) -> ir.Value:
@@ -84,7 +84,7 @@ def _greatest(builder: ir.IRBuilder, vectors: list[ir.Value]) -> ir.Value:
         width = x.type.count
         starts = range(0, width, 4)
         a, b = (
-            _shuffled(builder, x, y, [q + k % 4 + k // 4 * width for q in starts for k in order])
+            shuffle(builder, x, y, [q + k % 4 + k // 4 * width for q in starts for k in order])
             for order in (one, two)
         )
         return builder.select(builder.icmp_unsigned(">", a, b), a, b)
@@ -100,12 +100,12 @@ def _greatest(builder: ir.IRBuilder, vectors: list[ir.Value]) -> ir.Value:
     else:
         x = most(x, x, (0, 1, 2, 3), (2, 3, 0, 1))
     for width in (WIDTH // 2, WIDTH // 4):
-        low, high = (_shuffled(builder, x, x, list(range(at, at + width))) for at in (0, width))
+        low, high = (shuffle(builder, x, x, list(range(at, at + width))) for at in (0, width))
         x = builder.select(builder.icmp_unsigned(">", low, high), low, high)
     return builder.bitcast(x, ir.VectorType(number, 4))
 
 
-@emitted(_nothing)
+@emitted(void)
 def note(
     builder: ir.IRBuilder,
     numbers: Value,
@@ -131,7 +131,7 @@ def note(
             chance = _chance(builder, luck.value, action, vector.type)
             stored = _rounded(builder, builder.fadd(vector, chance, flags=FAST))
         else:
-            stored = _convert(builder, vector, values.kind[0].dtype, numbers.kind.dtype)
+            stored = convert(builder, vector, values.kind[0].dtype, numbers.kind.dtype)
         place = builder.add(at.value, builder.mul(action, ir.Constant(at.value.type, WIDTH)))
         numbers.write(place, stored)
 
@@ -139,7 +139,7 @@ def note(
 def _rounded(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
     """The nearest int16 of numbers in `UNIT`: the lowest bits of a sum whose last bit is one."""
     short = value.type.element == ir.FloatType()
-    last, whole = (2.0**23, _INT32) if short else (2.0**52, ir.IntType(64))
+    last, whole = (2.0**23, INT32) if short else (2.0**52, ir.IntType(64))
     total = builder.fadd(value, ir.Constant(value.type, [1.5 * last * UNIT] * WIDTH))
     bits = builder.bitcast(total, ir.VectorType(whole, WIDTH))
     return builder.trunc(bits, ir.VectorType(ir.IntType(16), WIDTH))
@@ -157,14 +157,14 @@ def _scaled(
     least = constant(LEAST * UNIT)
     most = builder.select(builder.fcmp_ordered(">", most, least), most, least)
     shares = builder.fmul(most, constant(1 / TOP))
-    shares = _shuffled(builder, shares, shares, list(range(count)))
+    shares = shuffle(builder, shares, shares, list(range(count)))
     if shares.type.element != ir.FloatType():
         shares = builder.fptrunc(shares, ir.VectorType(ir.FloatType(), count))
     place = builder.bitcast(builder.gep(scales.value, [first]), shares.type.as_pointer())
     builder.store(shares, place, align=4)
     factors = builder.fdiv(constant(TOP * UNIT), most)
     return [
-        builder.fmul(vector, _shuffled(builder, factors, factors, [k] * WIDTH), flags=FAST)
+        builder.fmul(vector, shuffle(builder, factors, factors, [k] * WIDTH), flags=FAST)
         for k, vector in enumerate(vectors)
     ]
 

@@ -13,8 +13,8 @@ share their kernels.
 Kernels are written in Gluon, the language of Triton in which a program says which thread holds
 which numbers. Here it is always the same: neighbours. Triton's own passes would find it out again
 for every access, in time that grows with the square of the text and more. What is done with all
-actions of a decision is a function (`functions`): Triton reads it once in a kernel, and one call of
-it instead of a dozen lines for every decision. That reading is most of what compiling takes.
+actions of a decision is a function (`functions`): a kernel then has one call for every decision
+instead of a dozen lines. Triton reads the text in Python, which threads cannot do side by side.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ RATES = {
 LEAST_SUM = float(np.finfo(np.float32).tiny)
 """Sums of weights below this are subnormal and count as zero, as in the CPU kernels."""
 COUNTS = ("ES", "FIRST", "WIDE", "WIDE_O")
-"""Arguments by which no address is aligned: Triton need not compile again for some values."""
+"""Integers that are no stride of neighbouring hands. Triton compiles a kernel again where some
+integer is 1 or a multiple of 16; for these it is told not to."""
 LOOK = 2
 """Decisions whose numbers are read ahead."""
 

@@ -1,8 +1,8 @@
 """Triton kernels of what couples hands: terminals, and cards between streets.
 
 Every number is written by one program and sums run in a fixed order, so results do not depend on
-scheduling. Triton compiles a kernel again for counts that are 1, or of which 16 is a factor: those
-by which no address is aligned are left out of this.
+scheduling. Triton compiles a kernel again where an integer argument is 1 or a multiple of 16. That
+is of use for strides; ``do_not_specialize`` names the other integers.
 """
 # ruff: noqa: N803 (constants of a kernel are written in capitals)
 # mypy: disallow-untyped-defs=False, disallow-untyped-decorators=False
