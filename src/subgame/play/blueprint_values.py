@@ -21,7 +21,15 @@ from subgame.blueprints.follow import DETERMINISTIC, FollowedBetting
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.engines.numba.one_hand import one_hand
 from subgame.engines.numba.sampled import NumbaSweeps, flat
-from subgame.engines.numba.sampled_kernels import Flat, Hands, add_fold, add_showdown, sweep
+from subgame.engines.numba.sampled_kernels import (
+    NO_SUMS,
+    Flat,
+    Hands,
+    add_fold,
+    add_showdown,
+    rows,
+    sweep,
+)
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
@@ -88,7 +96,6 @@ class BlueprintValues(ValueFunction):
         self.flat = engine.flat
         room = np.zeros(2 * self.deck.num_hands, np.float32)  # for both players' ranges
         self.table = np.concatenate([engine.strategy(weights), room])
-        self.unused = np.zeros_like(self.table)
         self._hands = lru_cache(ORDERED_BOARDS)(self._sorted)
         self._below = lru_cache(None)(self._cut)
         self._followed: dict[tuple[str, ...], FollowedBetting] = {}
@@ -220,8 +227,8 @@ class BlueprintValues(ValueFunction):
         """What player 0 wins below a decision of the blueprint, times the reach of the hands."""
         flat, sequences = self._below(decision, scale)
         self._enter(order, ranges)
-        reach, value = (np.empty((count, len(order)), np.float32) for count in sequences[::-1])
-        sweep(0, flat, self.table, hands, reach, value, self.unused)
+        reach, value = (rows(count, len(order)) for count in sequences[::-1])
+        sweep(0, flat, self.table, hands, reach, value, NO_SUMS)
         return float(value[0].sum(dtype=np.float64))
 
     def _enter(
@@ -296,11 +303,9 @@ class BlueprintValues(ValueFunction):
             if decision is not None and abstract is not None:
                 flat, sequences = self._below(decision, float(real.pot) / float(abstract.pot))
                 self._enter(order, (ours, theirs) if p == 0 else (theirs, ours))
-                reach, value = (
-                    np.empty((sequences[q], len(order)), np.float32) for q in (1 - p, p)
-                )
-                sweep(p, flat, self.table, hands, reach, value, self.unused)
-                won[order] += value[0]
+                reach, value = (rows(sequences[q], len(order)) for q in (1 - p, p))
+                sweep(p, flat, self.table, hands, reach, value, NO_SUMS)
+                won[order] += value[0, : len(order)]
             elif not end.is_showdown:
                 won[order] += meets * float(end.net()[p])
             else:

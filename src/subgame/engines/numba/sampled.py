@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.numba.compiling import watch
-from subgame.engines.numba.sampled_kernels import Flat, Hands, sample, sweep
+from subgame.engines.numba.sampled_kernels import NO_SUMS, Flat, Hands, rows, sample, sweep
 from subgame.engines.sampled import Sweeps
 from subgame.games.holdem.cards import Deck
 from subgame.tree.betting_arrays import BettingArrays
@@ -99,11 +99,10 @@ class NumbaSweeps(Sweeps):
         ranks: NDArray[np.int16],
         buckets: Sequence[NDArray[np.int16]],
     ) -> NDArray[np.float64]:
-        out, values = self.zeros(), []
+        values = []
         for b in range(len(ranks)):
-            value = self._sweep(
-                p, sigma, self._hands(ranks[b], [street[b] for street in buckets]), out
-            )
+            hands = self._hands(ranks[b], [street[b] for street in buckets])
+            value = self._sweep(p, sigma, hands, NO_SUMS)
             values.append(value[0].sum(dtype=np.float64) / (self.hands * self.opponents))
         return np.array(values)
 
@@ -115,10 +114,8 @@ class NumbaSweeps(Sweeps):
             self._sweep(p, sigma, hands, out)
 
     def _sweep(self, p: int, sigma: Floats, hands: Hands, out: Floats) -> Floats:
-        """[sequence, hand] the values of player `p`; sums are added to `out`."""
-        reach, value = (
-            np.empty((self.tree.sequences(q), len(hands.cards)), np.float32) for q in (1 - p, p)
-        )
+        """[sequence, hand] the values of player `p`; sums are added to `out` unless it is empty."""
+        reach, value = (rows(self.tree.sequences(q), len(hands.cards)) for q in (1 - p, p))
         sweep(p, self.flat, sigma, hands, reach, value, out)
         return value
 

@@ -8,10 +8,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from subgame.engines.numba.compiling import njit
 from subgame.engines.numba.sampling import uniform
+from subgame.engines.numba.simd import WIDTH, gather, load, pay, splat, store, turn, views
 from subgame.tree.betting_arrays import SHOWN
+
+NO_SUMS = np.zeros(0, np.float32)
+"""The `out` of `sweep` where only values are wanted."""
 
 
 class Flat(NamedTuple):
@@ -39,6 +44,11 @@ class Hands(NamedTuple):
     tie: np.ndarray  # [class + 1] where each class of equal hands begins
     tie_of: np.ndarray  # [h] its class
     bucket: np.ndarray  # [street, h]
+
+
+def rows(sequences: int, hands: int) -> NDArray[np.float32]:
+    """Scratch of `sweep` ``[sequence, h]``; rows are padded, as kernels take four hands at once."""
+    return np.empty((sequences, -(-hands // 4) * 4), np.float32)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -80,13 +90,76 @@ def add_showdown(reach, stake, hands, with_card, value):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def add_ends(p, at, stake, shown, hands, reach, value):
+    """Add what some ends of the betting pay: all showdowns, or all folds.
+
+    `at` is their sequence of either player, ``[player, z]``. Ends are taken `WIDTH` at a time, one
+    in each lane of a vector, from the weakest hand to the strongest, with sums by card of the hands
+    so far. `range_terminals.evaluate` says why the differences are those of weaker and stronger
+    hands.
+    """
+    o, width, stride, like = 1 - p, len(hands.cards), reach.shape[1], np.float32(0)
+    cards, tie, zero = hands.cards, hands.tie, splat(0.0, like)
+    scratch = (
+        np.empty(64 * WIDTH, np.float32),
+        np.empty(stride * WIDTH, np.float32),
+        np.zeros(stride * WIDTH, np.float32),
+        np.empty(4 * WIDTH, np.float32),
+        reach,
+        value,
+    )
+    sums, ours, paid, four, x, v = views(scratch)
+    row = np.zeros(WIDTH, np.int64)
+    for start in range(0, len(stake), WIDTH):
+        lanes = min(WIDTH, len(stake) - start)
+        for lane in range(lanes):
+            row[lane] = at[o, start + lane] * stride
+        for lane in range(0, lanes, 4):
+            a, b, c, d = row[lane], row[lane + 1], row[lane + 2], row[lane + 3]
+            for h in range(0, width, 4):
+                gather(x, a + h, b + h, c + h, d + h, ours, h * WIDTH + lane)
+        for card in range(64):
+            store(sums, card * WIDTH, zero)
+        total = zero
+        for k in range(len(tie) - 1):
+            if shown:
+                for h in range(tie[k], tie[k + 1]):
+                    a, b = cards[h, 0] * WIDTH, cards[h, 1] * WIDTH
+                    weaker = total - load(sums, a, like) - load(sums, b, like)
+                    store(paid, h * WIDTH, weaker)
+            for h in range(tie[k], tie[k + 1]):
+                a, b, more = cards[h, 0] * WIDTH, cards[h, 1] * WIDTH, load(ours, h * WIDTH, like)
+                total = total + more
+                store(sums, a, load(sums, a, like) + more)
+                store(sums, b, load(sums, b, like) + more)
+            if shown:
+                for h in range(tie[k], tie[k + 1]):
+                    a, b = cards[h, 0] * WIDTH, cards[h, 1] * WIDTH
+                    so_far = total - load(sums, a, like) - load(sums, b, like)
+                    store(paid, h * WIDTH, load(paid, h * WIDTH, like) + so_far)
+        for h in range(width):
+            a, b = cards[h, 0] * WIDTH, cards[h, 1] * WIDTH
+            every = total - load(sums, a, like) - load(sums, b, like)
+            if shown:
+                store(paid, h * WIDTH, load(paid, h * WIDTH, like) - every)
+            else:  # the hand itself was subtracted twice
+                store(paid, h * WIDTH, every + load(ours, h * WIDTH, like))
+        for h in range(0, width, 4):
+            a = h * WIDTH
+            turn(paid, a, a + WIDTH, a + 2 * WIDTH, a + 3 * WIDTH, four, 0, 4)
+            for lane in range(lanes):
+                z = start + lane
+                pay(v, at[p, z] * stride + h, four, 4 * lane, stake[z])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def sweep(p, f, sigma, hands, reach, value, out):
     """One board, exact over hands: reach of the opponent down, terminals, values up.
 
-    `reach` and `value` are scratch ``[sequence, h]``. The sums go into `out`.
+    `reach` and `value` are scratch made by `rows`. The sums for regrets and averages go into `out`;
+    where it is empty, only values are computed.
     """
-    o, width = 1 - p, len(hands.cards)
-    with_card = np.zeros(64, np.float32)
+    o, width, sums = 1 - p, len(hands.cards), len(out) > 0
     reach[0] = 1
     value[:] = 0
     for d in range(len(f.player)):
@@ -98,14 +171,11 @@ def sweep(p, f, sigma, hands, reach, value, out):
             at, into = f.cell[d] + (e - f.first[d]) * k, reach[e - f.base[o]]
             for h in range(width):
                 into[h] = above[h] * sigma[at + bucket[h]]
+            for h in range(width if sums else 0):
                 out[at + bucket[h]] += into[h]
-    for z in range(len(f.fold_stake)):
-        stake = f.fold_stake[z] if p == 0 else -f.fold_stake[z]
-        add_fold(reach[f.fold_at[o, z]], stake, hands, with_card, value[f.fold_at[p, z]])
-    for z in range(len(f.show_stake)):
-        add_showdown(
-            reach[f.show_at[o, z]], f.show_stake[z], hands, with_card, value[f.show_at[p, z]]
-        )
+    fold_stake = f.fold_stake if p == 0 else -f.fold_stake
+    add_ends(p, f.fold_at, fold_stake, False, hands, reach, value)
+    add_ends(p, f.show_at, f.show_stake, True, hands, reach, value)
     here = np.empty(width, np.float32)
     for d in range(len(f.player) - 1, -1, -1):
         if f.player[d] != p:
@@ -116,11 +186,11 @@ def sweep(p, f, sigma, hands, reach, value, out):
             at, rows = f.cell[d] + (e - f.first[d]) * k, value[e - f.base[p]]
             for h in range(width):
                 here[h] += sigma[at + bucket[h]] * rows[h]
-        for e in range(f.first[d], f.first[d + 1]):
+        for e in range(f.first[d], f.first[d + 1] if sums else f.first[d]):
             at, rows = f.cell[d] + (e - f.first[d]) * k, value[e - f.base[p]]
             for h in range(width):
                 out[at + bucket[h]] += rows[h] - here[h]
-        value[f.parent[d]] += here
+        value[f.parent[d], :width] += here
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
