@@ -54,8 +54,8 @@ def gauntlet_command(
     *,
     player: Alone,
     opponents: Opponents,
-    logs: Path | None = opt(
-        None, "FOLDER", "Keep a log for each opponent in FOLDER, and continue from logs that exist."
+    keep: Path | None = opt(
+        None, "FILE", "Write every deal to FILE as it is played, and continue from one that exists."
     ),
     jobs: int = opt(1, "N", "Number of processes, each on a core of its own; 0 for all cores."),
     limit: float | None = opt(
@@ -69,49 +69,58 @@ def gauntlet_command(
 
     The number of deals is fixed beforehand: 2,000 against the blueprint and single-valued search,
     1,000 against each other opponent, times --scale. Each deal is played twice, with the seats
-    exchanged. Results are by AIVAT, from the agent's own strategy, with 95 % intervals.
+    exchanged. Results are by AIVAT over both players' hands, with 95 % intervals; against a program
+    whose strategy is not known, over the agent's own hands.
     Opponents are played in turn, so that a gauntlet that was stopped has the same share of each.
 
     [bold]Examples[/]
 
     subgame gauntlet blueprint --against call,shove --scale 0.02
 
-    subgame gauntlet limited --seconds 1 --logs gauntlet --out gauntlet.json --jobs 4
+    subgame gauntlet limited --seconds 1 --keep deals.jsonl --out gauntlet.json --jobs 4
     """
     check_writable("--out", out)
     check_least("jobs", jobs, 0)
     rules = load_game(player.game)
-    from subgame.play.gauntlet import Workers, gauntlet
+    from subgame.papers.report import commit
+    from subgame.play.contests import Series, Workers
+    from subgame.play.gauntlet import gauntlet, head
     from subgame.solve.workers import own_cores, stopping
 
-    deals = opponents.deals()
+    deals, options = opponents.deals(), player.options()
     many, began = 1 if jobs == 1 else bounded("--jobs", jobs, PROCESS), time.perf_counter()
     with Meter(str(rules)) as meter, ExitStack() as stack:
         pool = None if many == 1 else stack.enter_context(stopping(own_cores(many)))
 
-        def progress(name: str, done: int, hands: int) -> None:
-            meter.update(f"Against {name}", f"{done:,} of {hands:,} hands", done / hands)
+        def progress(name: str, done: int, count: int) -> None:
+            meter.update(f"Against {name}", f"{done:,} of {count:,} deals", done / count)
 
+        def more() -> bool:
+            return limit is None or time.perf_counter() - began <= limit
+
+        first = head(player.game, player.agent, seed, options)
         contests = gauntlet(
             player.game,
             player.agent,
             deals,
-            logs=logs,
+            log=None if keep is None else stack.enter_context(Series(keep, first, commit())),
             seed=seed,
-            options=player.options(),
+            options=options,
             progress=progress,
-            by=Workers(pool, limit),
+            by=Workers(pool, more),
         )
     asked = f"--against {','.join(deals)} --scale {opponents.scale:g} --jobs {many}"
-    report = _report(player, contests, seed, asked)
+    report = _report(player, contests, seed, asked, rules.unit[0])
     report["seconds"] = time.perf_counter() - began
     failed = save_files((out, lambda path: path.write_text(_text(report), encoding="utf-8")))
-    emit(report) if json else _show(player.agent, contests)
+    emit(report) if json else _show(player.agent, contests, rules.unit[0])
     if failed is not None:
         raise failed
 
 
-def _report(player: Alone, contests: list[Contest], seed: int, asked: str) -> dict[str, Any]:
+def _report(
+    player: Alone, contests: list[Contest], seed: int, asked: str, unit: str
+) -> dict[str, Any]:
     from subgame.papers.report import provenance
 
     budget = (
@@ -121,7 +130,7 @@ def _report(player: Alone, contests: list[Contest], seed: int, asked: str) -> di
         **provenance(f"subgame gauntlet {player.agent} {asked} {budget} --seed {seed}"),
         "seed": seed,
         "agent": player.agent,
-        "unit": contests[0].result.unit,
+        "unit": unit,
         "contests": [contest.as_dict() for contest in contests],
     }
 
@@ -132,16 +141,15 @@ def _text(report: dict[str, Any]) -> str:
     return json.dumps(report, indent=2) + "\n"
 
 
-def _show(agent: str, contests: list[Contest]) -> None:
+def _show(agent: str, contests: list[Contest], unit: str) -> None:
     from subgame.cli.console import table
 
-    console, unit = stdout(), contests[0].result.unit
+    console = stdout()
     console.print(Text(f"What {agent} wins, {unit}", "bold"))
     numbers = ("deals", "by AIVAT", "in chips")
     shown = table("opponent", *numbers, numbers=numbers)
     for contest in contests:
-        less, plain = contest.result.aivat, contest.result.result
-        played, deals = contest.result.hands // 2, f"{contest.deals:,}"
-        done = deals if played == contest.deals else f"{played:,} of {deals}"
-        shown.add_row(contest.opponent, done, str(less), str(plain))
+        deals = f"{contest.deals:,}"
+        done = deals if contest.played == contest.deals else f"{contest.played:,} of {deals}"
+        shown.add_row(contest.opponent, done, str(contest.aivat), str(contest.plain))
     console.print(shown)

@@ -35,26 +35,15 @@ from subgame.papers.report import Found, Progress, Record, commit, marks, panel,
 from subgame.play.agent import Agent
 from subgame.play.blueprint_agent import BlueprintAgent, loaded
 from subgame.play.blueprint_values import BlueprintValues
+from subgame.play.contests import Played, Series, Workers, play_contests
 from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.hunl.early import BOTH
 from subgame.play.lbr import SETTINGS, LocalBestResponse
-from subgame.play.log import FORMAT
-from subgame.play.match import Estimate
 from subgame.play.range_match import Pair, RangeMatch
-from subgame.solve.workers import done_in_turn, own_cores, stopping
-from subgame.tree.log import Kind, Log
+from subgame.solve.workers import own_cores, stopping
 
 ITERATIONS, QUICK_ITERATIONS = 100, 20
 """Of each solve. Decisions have no limit of time, so that a seed gives the same figures again."""
-KEY = ("contest", "number")
-DEALS = Kind(
-    "series of deals",
-    "subgame reproduce --keep",
-    FORMAT,
-    KEY,
-    KEY,
-    "The series goes on; deals that the file lacks are played again with it.",
-)
 PROCESS = 2**30
 """Bytes that a process takes, about."""
 
@@ -196,57 +185,43 @@ def _found(
     """Play the deals that are left, contests in turn, and report what there is."""
     if processes < 1:
         raise ArgumentError("processes", f"must be at least 1, not {processes}.")
-    pairs: dict[str, dict[int, Pair]] = {contest.name: {} for contest in contests}
-    names = {contest.agents: contest.name for contest in contests}
     total, many = sum(contest.deals for contest in contests), most_processes(processes, PROCESS)
+    agents = {contest.name: contest.agents for contest in contests}
     clock = time.process_time if many == 1 else time.perf_counter
-    began, commits = clock(), dict[str, None]()
+    began = clock()
 
     def spent() -> float:
         return (clock() - began) * many
 
+    def more() -> bool:
+        return budget is None or spent() <= budget
+
+    def report(name: str, played: Played) -> None:
+        done = sum(map(len, played.pairs.values())) / total
+        done = done if budget is None else min(1.0, spent() / budget)
+        tell(f"{name}, deal {len(played.pairs[name]):,}", done)
+
     with ExitStack() as stack:
-        log = None if keep is None else stack.enter_context(Log(keep, DEALS, how.head()))
-        for record in [] if log is None else log.records:
-            if record["contest"] in pairs:
-                fields = ("number", "aivat", "plain", "street", "weight")
-                pair = Pair(*(record[field] for field in fields))
-                pairs[record["contest"]][pair.number] = pair
-                commits[record.get("commit", "not kept")] = None
-        left = [
-            Deal(contest.agents, how.iterations, how.seed, number)
-            for contest in contests
-            for number in range(contest.deals)
-            if number not in pairs[contest.name]
-        ]
-        deals = {contest.agents: contest.deals for contest in contests}
-        left.sort(key=lambda deal: deal.number / deals[deal.agents])
-        pool = None if many == 1 else stack.enter_context(stopping(own_cores(many)))
-
-        def more() -> bool:
-            return budget is None or spent() <= budget
-
-        made_by = commit()
-        for deal, pair in done_in_turn(Deal.play, left, pool, more):
-            name = names[deal.agents]
-            pairs[name][deal.number] = pair
-            commits[made_by] = None
-            if log is not None:
-                log.append([{"contest": name, **vars(pair), "commit": made_by}])
-            done = sum(map(len, pairs.values())) / total
-            done = done if budget is None else min(1.0, spent() / budget)
-            tell(f"{name}, deal {deal.number + 1:,}", done)
-    return _reported(contests, pairs, {"iterations": how.iterations, "commits": list(commits)})
+        played = play_contests(
+            {contest.name: contest.deals for contest in contests},
+            lambda name, number: Deal(agents[name], how.iterations, how.seed, number),
+            log=None if keep is None else stack.enter_context(Series(keep, how.head(), commit())),
+            by=Workers(None if many == 1 else stack.enter_context(stopping(own_cores(many))), more),
+            tell=report,
+        )
+    return _reported(
+        contests,
+        played,
+        {"iterations": how.iterations, "commits": list(played.commits) or [commit()]},
+    )
 
 
-def _reported(
-    contests: Sequence[Contest], pairs: dict[str, dict[int, Pair]], settings: Record
-) -> Found:
+def _reported(contests: Sequence[Contest], all_played: Played, settings: Record) -> Found:
     rows, data, shown = [], {}, []
-    contests = [contest for contest in contests if pairs[contest.name]]
+    contests = [contest for contest in contests if all_played.pairs[contest.name]]
     for contest in contests:
-        some = list(pairs[contest.name].values())
-        aivat, plain = (Estimate.of([getattr(p, k) for p in some]) for k in ("aivat", "plain"))
+        some = all_played.pairs[contest.name].values()
+        aivat, plain = all_played.estimates(contest.name)
         played = sum(pair.street is not None for pair in some)
         count = f"{len(some):,} of {contest.deals:,} deals"
         note = f"{count}, {played:,} of them played twice; chips alone {plain}"

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, Game, State
 from subgame.games.holdem.game import Holdem
-from subgame.play.agent import Agent, Event, Policy, policy_of
+from subgame.play.agent import Agent, Event, Policy, Watcher, policy_of
 from subgame.play.match import Hand, mixed_seed
 from subgame.play.packed import unpacked
 from subgame.play.strategies import StrategyAgent
@@ -468,6 +468,8 @@ def _after(game: Game, path: Sequence[str]) -> State:
 
 def is_known(game: Game, agent: Agent) -> bool:
     """Whether an agent knows its strategy for a whole range, asked at its first decision."""
+    if isinstance(agent, Watcher):  # somebody outside, whom no question may reach
+        return False
     line, here = list[Move](), start_of(game)
     while here.player == CHANCE:
         line.append((CHANCE, next(iter(here.outcomes(0, 0)))))

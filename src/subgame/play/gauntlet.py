@@ -1,8 +1,8 @@
 """`gauntlet`: one agent against many opponents, with numbers of deals that are fixed beforehand.
 
-Each deal is played twice, with the seats exchanged, and each hand is estimated by AIVAT from the
-agent's own strategy (`subgame.play.scoring`). An opponent has a log of its own, so a gauntlet that
-was stopped goes on where it was.
+Each deal is played twice, with the seats exchanged, and estimated by AIVAT: in hold'em from both
+players' strategies, if the opponent's is known, too (`subgame.play.range_match`), otherwise from
+the agent's own (`subgame.play.scoring`). A gauntlet that was stopped goes on from its log.
 
 Some opponents play otherwise than a blueprint: shovers, min-bettors, overbettors, limpers. They are
 simple, and no agent should lose to them. Each asks questions that self-play does not: bets of sizes
@@ -11,56 +11,36 @@ that the agent's blueprint does not know, and ranges that nobody sensible would 
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor
-from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
 from subgame.games import load
 from subgame.games.base import CHANCE, Game
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import Bet, Betting
-from subgame.games.holdem.translation import real_action
-from subgame.play.agent import Agent, Event
+from subgame.games.holdem.translation import merged, real_action
+from subgame.play.agent import Agent, Event, Policy, draw
+from subgame.play.aivat import is_known
 from subgame.play.blueprint_agent import BlueprintAgent
+from subgame.play.contests import ALONE, Played, Series, Workers, play_contests
 from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.hunl.early import BOTH
 from subgame.play.lbr import SETTINGS, LocalBestResponse
-from subgame.play.log import match_log
-from subgame.play.match import Hand
+from subgame.play.match import Estimate
 from subgame.play.named import AgentOptions, named_agents, whole_blueprint
-from subgame.play.running import Chunk, MatchResult, Table, Task, result_of
-from subgame.play.scoring import aivat_result
-from subgame.solve.workers import done_in_turn
-from subgame.tree.log import Log
+from subgame.play.range_match import Pair, RangeMatch
+from subgame.play.running import Table, Task, result_of
+from subgame.play.scoring import aivat_result, values_of
 
 ALL_IN = Bet(1e9, all_in=True)
 
 
-class Stranger(Agent):
-    """An agent that follows the betting of a game of hold'em."""
-
-    def __init__(self, game: Game, name: str) -> None:
-        if not isinstance(game, Holdem):
-            raise SubgameError(f"The agent '{name}' plays hold'em, not {game}.")
-        self.name, self.first = name, game.start()
-        self.betting = self.first
-
-    def begin(self, seat: int, seed: int) -> None:
-        super().begin(seat, seed)
-        self.betting = self.first
-
-    def observe(self, event: Event) -> None:
-        if event.player != CHANCE:
-            self.betting = self.betting.child(event.action)
-
-
-class Bettor(Stranger):
+class Bettor(Agent):
     """Always makes a bet of one size: a fraction of the pot (0: the least bet), or all-in.
 
     >>> from subgame.games import load
@@ -71,32 +51,61 @@ class Bettor(Stranger):
     """
 
     def __init__(self, game: Game, name: str, bet: Bet) -> None:
-        super().__init__(game, name)
-        self.bet = bet
+        if not isinstance(game, Holdem):
+            raise SubgameError(f"The agent '{name}' plays hold'em, not {game}.")
+        self.name, self.bet, self.first = name, bet, game.start()
+        self.betting = self.first
+
+    def begin(self, seat: int, seed: int) -> None:
+        super().begin(seat, seed)
+        self.betting = self.first
+
+    def observe(self, event: Event) -> None:
+        if event.player != CHANCE:
+            self.betting = self.betting.child(event.action)
 
     def act(self, infoset: str, legal: Sequence[str]) -> str:
         return real_action(self.betting, self.bet)
 
+    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
+        return Policy((self.act("", legal),), np.ones((len(infosets), 1)))
 
-class ByBlueprint(Stranger):
-    """Plays a blueprint, with some of its actions changed by `changed` where they are made."""
+
+class ByBlueprint(BlueprintAgent):
+    """Plays a blueprint, with some of its actions changed by `changed` where they are made.
+
+    It goes on as if it had made the blueprint's own action.
+    """
 
     def __init__(
         self, game: Game, name: str, changed: Callable[[Betting, str], str], blueprint: str | None
     ) -> None:
-        super().__init__(game, name)
-        self.inner, self.changed = BlueprintAgent(game, blueprint), changed
-
-    def begin(self, seat: int, seed: int) -> None:
-        super().begin(seat, seed)
-        self.inner.begin(seat, seed)
+        super().__init__(game, blueprint, name=name)
+        self.changed = changed
 
     def observe(self, event: Event) -> None:
+        real, action = self.real, event.action
+        if event.player == self.seat:
+            event = Event(event.player, self._unchanged(action))
         super().observe(event)
-        self.inner.observe(event)
+        if event.player != CHANCE:
+            self.real = real.child(action)
+
+    def _unchanged(self, action: str) -> str:
+        """The blueprint's action that was changed to this one; the same action, if it may be."""
+        here = self._here()
+        own = [] if here is None else [real_action(self.real, bet) for bet in here.bets]
+        origins = [one for one in own if self.changed(self.real, one) == action]
+        return action if action in origins or not origins else origins[0]
 
     def act(self, infoset: str, legal: Sequence[str]) -> str:
-        return self.changed(self.betting, self.inner.act(infoset, legal))
+        policy = self.policy((infoset,), legal)
+        return draw(self.random, policy.actions, policy.probabilities[0].tolist())
+
+    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
+        actions, probabilities = super().policy(infosets, legal)
+        changed = [self.changed(self.real, action) for action in actions]
+        return Policy(*merged(changed, probabilities))
 
 
 def limped(betting: Betting, action: str) -> str:
@@ -160,25 +169,25 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Contest:
-    """What the agent won from one opponent."""
+    """What the agent won from one opponent, in the unit of the game."""
 
     opponent: str
     deals: int
-    """The number that was fixed beforehand; the result says how many hands were played."""
-    result: MatchResult
+    """The number that was fixed beforehand."""
+    played: int
+    aivat: Estimate
+    plain: Estimate
 
     def as_dict(self) -> dict[str, Any]:
-        """The contest as JSON has it; all sums are the agent's, in the unit of the game."""
-        assert self.result.aivat is not None
-        plain, less = self.result.result, self.result.aivat
+        """The contest as JSON has it."""
         return {
             "opponent": self.opponent,
             "deals": self.deals,
-            "played": self.result.hands // 2,
-            "aivat_mean": less.mean,
-            "aivat_interval95": less.interval95,
-            "mean": plain.mean,
-            "interval95": plain.interval95,
+            "played": self.played,
+            "aivat_mean": self.aivat.mean,
+            "aivat_interval95": self.aivat.interval95,
+            "mean": self.plain.mean,
+            "interval95": self.plain.interval95,
         }
 
 
@@ -217,35 +226,19 @@ def check_opponents(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names) or tuple(DEALS)
 
 
-class Workers(NamedTuple):
-    """Who plays the deals of a gauntlet, and for how long.
-
-    With an `executor` deals are played in parallel; the game and the agent must then be names. No
-    deal begins after some `seconds`; those that have begun are played to their end, and a contest
-    says how many it has.
-    """
-
-    executor: Executor | None = None
-    seconds: float | None = None
-
-
-ALONE = Workers()
-
-
 class Seating(NamedTuple):
-    """An agent and an opponent; it can be sent to another process if both are named."""
+    """A deal of an agent and an opponent; it can be sent to another process if both are named."""
 
     game: Game | str
     agent: Agent | str
     opponent: str
     seed: int
     options: AgentOptions
+    number: int
 
-    def play(self, deal: int) -> Chunk:
-        """Both hands of a deal."""
-        table = _table(self.game, self.agent, self.opponent, self.options)
-        task = Task(table.game, table.agents, self.seed, True, self.options, True)
-        return task.play([2 * deal, 2 * deal + 1], table)
+    def play(self) -> Pair:
+        """Play the deal, in both seatings."""
+        return _table(*self[:-1])(self.number)
 
 
 @lru_cache(maxsize=1)
@@ -255,10 +248,27 @@ def _player(game: Game | str, agent: Agent | str, options: AgentOptions) -> tupl
 
 
 @lru_cache(maxsize=2 * len(DEALS))
-def _table(game: Game | str, agent: Agent | str, name: str, options: AgentOptions) -> Table:
-    """The agents, made once in each process, and what estimates their hands."""
+def _table(
+    game: Game | str, agent: Agent | str, name: str, seed: int, options: AgentOptions
+) -> Callable[[int], Pair]:
+    """What plays a deal, by its number. Agents are made once in each process."""
     rules, player = _player(game, agent, options)
-    return Table.of(rules, (player, opponent(rules, player, name, options)), options, True)
+    other = opponent(rules, player, name, options)
+    if isinstance(rules, Holdem) and is_known(rules, player) and is_known(rules, other):
+        values = values_of(rules, player, options.blueprint)
+        return RangeMatch(rules, (player, other), values, seed=seed).pair
+    table = Table.of(rules, (player, other), options, True)
+    return partial(_pair_of_hands, table, Task(rules, table.agents, seed, True, options, True))
+
+
+def _pair_of_hands(table: Table, task: Task, number: int) -> Pair:
+    """A deal against an opponent whose strategy is not known: two hands, scored one by one."""
+    chunk = task.play([2 * number, 2 * number + 1], table)
+    if chunk.error is not None:
+        raise chunk.failure(None, 0)
+    names = table.agents[0].name, table.agents[1].name
+    plain = result_of(table.game, names, chunk.hands, True).result
+    return Pair(number, aivat_result(table.game, chunk.hands, True).mean, plain.mean, 0)
 
 
 def gauntlet(
@@ -266,7 +276,7 @@ def gauntlet(
     agent: Agent | str,
     deals: dict[str, int],
     *,
-    logs: Path | None = None,
+    log: Series | None = None,
     seed: int = 0,
     options: AgentOptions | None = None,
     progress: Progress | None = None,
@@ -274,76 +284,28 @@ def gauntlet(
 ) -> list[Contest]:
     """What an agent wins from each opponent in `deals`, which says how many deals are played.
 
-    With a folder for `logs` each opponent has a log there, and what it has is not played again.
-    Opponents are played in turn, so that all are done at the same time.
+    What a `log` has is not played again; `head` is its first line. Opponents are played in turn, so
+    that all are done at the same time. With an executor the game and the agent must be names.
     """
-    chosen, rules = options or AgentOptions(), load(game) if isinstance(game, str) else game
-    hands: dict[str, dict[int, Hand]] = {name: {} for name in deals}
-    with ExitStack() as stack:
-        books = {} if logs is None else _books(rules, agent, deals, logs, seed)
-        for name, book in books.items():
-            stack.enter_context(closing(book))
-            hands[name] = {hand.number: hand for hand in map(Hand.of, book.records)}
-        seatings = {name: Seating(game, agent, name, seed, chosen) for name in deals}
-        left = [
-            (seatings[name], deal)
-            for name, deal in in_turn(deals)
-            if not {2 * deal, 2 * deal + 1} <= hands[name].keys()
-        ]
-        began = time.monotonic()
+    chosen = options or AgentOptions()
 
-        def more() -> bool:
-            return by.seconds is None or time.monotonic() - began <= by.seconds
+    def tell(name: str, played: Played) -> None:
+        if progress is not None:
+            progress(name, len(played.pairs[name]), deals[name])
 
-        for (seating, _), chunk in done_in_turn(_deal, left, by.executor, more):
-            name = seating.opponent
-            hands[name] |= {hand.number: hand for hand in chunk.hands}
-            if name in books:
-                books[name].append(hand.record() for hand in chunk.hands)
-            if chunk.error is not None:
-                raise chunk.failure(logs, len(hands[name]))
-            if progress is not None:
-                progress(name, len(hands[name]), 2 * deals[name])
+    played = play_contests(
+        deals,
+        lambda name, number: Seating(game, agent, name, seed, chosen, number),
+        log=log,
+        by=by,
+        tell=tell,
+    )
     return [
-        _contest(rules, agent, name, count, [hands[name][k] for k in sorted(hands[name])])
+        Contest(name, count, len(played.pairs[name]), *played.estimates(name))
         for name, count in deals.items()
     ]
 
 
-def _books(
-    game: Game, agent: Agent | str, opponents: Iterable[str], logs: Path, seed: int
-) -> dict[str, Log]:
-    """The log of each opponent in a folder."""
-    logs.mkdir(parents=True, exist_ok=True)
-    who = agent if isinstance(agent, str) else agent.name
-    head: dict[str, object] = {"game": str(game), "seed": seed, "duplicate": True}
-    return {
-        name: match_log(
-            logs / f"{name.replace(':', '-').replace('/', '-')}.jsonl",
-            {**head, "agents": [who, name]},
-        )
-        for name in opponents
-    }
-
-
-def in_turn(deals: dict[str, int]) -> list[tuple[str, int]]:
-    """All deals, in an order in which every opponent has the same share done at any time.
-
-    >>> in_turn({"call": 2, "shove": 1})
-    [('call', 0), ('shove', 0), ('call', 1)]
-    """
-    every = [(name, deal) for name, count in deals.items() for deal in range(count)]
-    return sorted(every, key=lambda one: one[1] / deals[one[0]])
-
-
-def _deal(task: tuple[Seating, int]) -> Chunk:
-    return task[0].play(task[1])
-
-
-def _contest(game: Game, agent: Agent | str, name: str, deals: int, hands: list[Hand]) -> Contest:
-    """The contest of the deals of which both hands were played."""
-    numbers = {hand.number for hand in hands}
-    whole = [hand for hand in hands if hand.number ^ 1 in numbers]
-    names = agent if isinstance(agent, str) else agent.name, name
-    result = replace(result_of(game, names, whole, True), aivat=aivat_result(game, whole, True))
-    return Contest(name, deals, result)
+def head(game: Game | str, agent: str, seed: int, options: AgentOptions) -> dict[str, object]:
+    """What the log of a gauntlet begins with: all that results depend on."""
+    return {"game": str(game), "agent": agent, "seed": seed, "options": asdict(options)}

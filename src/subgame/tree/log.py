@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from subgame.errors import NotSavedWarning, SubgameError, check_regular, read_text, unreadable
 from subgame.tree.one_writer import OnlyWriter
@@ -146,7 +146,7 @@ class Log:
         self.file.close()
         self._lock.close()
 
-    def __enter__(self) -> Log:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
