@@ -41,6 +41,7 @@ from subgame.play.named import AgentOptions, named_agents
 from subgame.play.searching import SearchAgent, actions_of
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.workers import own_cores, stopping
+from subgame.tree.files import replacing
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -141,7 +142,8 @@ def write(path: Path, situations: Sequence[Situation], about: Row) -> None:
         arrays[f"loss {k}"] = _short(np.where(one.loss < LEAST, 0.0, one.loss))
         heads.append({name: getattr(one, name) for name in PLAIN})
     head = json.dumps({"format": FORMAT, **about, "situations": heads})
-    np.savez_compressed(path, about=np.array(head), **arrays)  # type: ignore[arg-type]
+    with replacing(path) as new:
+        np.savez_compressed(new, about=np.array(head), **arrays)  # type: ignore[arg-type]
 
 
 def _short(numbers: Floats) -> NDArray[np.float16]:
