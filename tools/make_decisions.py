@@ -1,8 +1,8 @@
 """Make the situations of ``subgame bench decisions``: lines of play, solved to the end.
 
     python tools/make_decisions.py decisions.npz --street flop --solutions 17 --device cuda
-    python tools/make_decisions.py decisions.npz --street turn --solutions 30 --jobs 12
-    python tools/make_decisions.py decisions.npz --street river --solutions 70 --jobs 12
+    python tools/make_decisions.py decisions.npz --street turn --solutions 28 --device cuda
+    python tools/make_decisions.py decisions.npz --street river --solutions 44 --jobs 2
     python tools/make_decisions.py decisions.npz --street preflop
 
 Both players' ranges follow the blueprint of the package up to the street that is solved. Several
@@ -86,8 +86,9 @@ KEPT = 2
 LEAST = 1e-4
 """Hands that are rarer, beside the commonest one, are left out."""
 RARE = 1e-3
-"""Lines that a solution plays less often from the street's start are left out: it says nothing of
-the range of one who bets so."""
+"""Lines that are played less often from a street's start are left out, by a solution on its street
+and by the blueprint on streets before: a strategy says nothing of the range of one who bets so.
+A solution must be far less exploitable than that, or it plays such lines because it is rough."""
 Moves = list[tuple[int, str]]
 Floats = NDArray[np.float64]
 
@@ -145,13 +146,23 @@ def own_moves(game: Holdem, betting: Betting, kind: str) -> Moves | None:
     return moves
 
 
-def reached_by(game: Holdem, blueprint: StoredBlueprint, moves: Moves) -> ReachedRanges:
+class Arrival(NamedTuple):
+    """Where a line of the blueprint leads."""
+
+    reached: ReachedRanges
+    frequency: float
+    """The least of the streets before: how often the blueprint plays its line from its start."""
+
+
+def arrived(game: Holdem, blueprint: StoredBlueprint, moves: Moves) -> Arrival:
     """Both players' ranges after some moves, if they follow the blueprint."""
-    reached = ReachedRanges.start(game)
-    followed = FollowedBetting(game.start(), blueprint.game.start())
+    reached, frequency = ReachedRanges.start(game), 1.0
+    followed, began = FollowedBetting(game.start(), blueprint.game.start()), reached
     for player, action in moves:
         share, waiting = None, followed.waiting
-        if player != CHANCE and waiting is not None:
+        if player == CHANCE:
+            frequency = min(frequency, met(reached) / max(met(began), 1e-300))
+        elif waiting is not None:
             place = HoldemState(game, (0, 0), reached.board, waiting)
             actions, probabilities = blueprint.range_strategy(place)
             decision = AbstractDecision(waiting, actions)
@@ -160,7 +171,14 @@ def reached_by(game: Holdem, blueprint: StoredBlueprint, moves: Moves) -> Reache
         if player != CHANCE:
             followed = followed.after(action, blueprint.actions, DETERMINISTIC)
         reached = reached.after(action, share)
-    return reached
+        began = reached if player == CHANCE else began
+    return Arrival(reached, frequency)
+
+
+def met(reached: ReachedRanges) -> float:
+    """How often both players' ranges meet, up to a factor that depends on the board alone."""
+    one, two = (reach * reached.game.deck.compatible(reached.board) for reach in reached.reach)
+    return float(one @ reached.game.facing(reached.board, two))
 
 
 class Solution(Explorer):
@@ -202,13 +220,12 @@ def solved(game: Holdem, reached: ReachedRanges, wanted: Wanted) -> Solution:
 
 
 def situations(wanted: Wanted) -> list[Situation]:
-    """The decisions that are kept of one solution; none if the line is never played."""
+    """The decisions that are kept of one solution; none if its line is hardly ever played."""
     game, blueprint = loaded()
     name = f"{wanted.pot}, {wanted.street}, {wanted.number}"
     before = line(game, wanted.pot, STREETS.index(wanted.street), Random(name))
-    reached = reached_by(game, blueprint, before)
-    nobody = not (reached.reach[0] * reached.weight(0)).any()
-    if nobody or reached.is_over or reached.player == CHANCE:
+    reached, frequency = arrived(game, blueprint, before)
+    if not frequency > RARE or reached.is_over or reached.player == CHANCE:
         return []
     menu = replace(game, bets=BetSizes.parse(MENUS[wanted.street]))
     turned = 2 * wanted.number % len(FACED)
@@ -345,8 +362,8 @@ def options() -> argparse.Namespace:
     parser.add_argument("--street", choices=["preflop", *MENUS], default="river")
     parser.add_argument("--again", action="store_true", help="drop what the file has of the street")
     parser.add_argument("--solutions", type=int, default=60)
-    parser.add_argument("--iterations", type=int, default=1000)
-    parser.add_argument("--target", type=float, default=0.001, help="in shares of the pot")
+    parser.add_argument("--iterations", type=int, default=10_000)
+    parser.add_argument("--target", type=float, default=5e-5, help="in shares of the pot")
     parser.add_argument("--seconds", type=float, default=math.inf, help="then none is begun")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--jobs", type=int, default=1)
