@@ -10,6 +10,10 @@ decisions of a solution are kept. Situations that the file has are not made agai
 can be added later; with ``--again`` those of the street are. The others stay as they are. The file
 is written after each solution. Before the flop there are open-shoves alone, with the ranges of push
 or fold.
+
+Lines that are played less often than `RARE` from a street's start are left out. Whether a solution
+plays a line is known only if it is far less exploitable than that: rough ones play lines in several
+percent that better ones never play.
 """
 
 from __future__ import annotations
@@ -32,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import subgame as sg
-from subgame.bench.decisions import Situation, nearest, read, write
+from subgame.bench.decisions import RARE, Situation, nearest, read, write
 from subgame.blueprints.follow import DETERMINISTIC, AbstractDecision, FollowedBetting
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.engines.arrays import as_numpy
@@ -85,10 +89,6 @@ KEPT = 2
 """Decisions that are kept of a solution."""
 LEAST = 1e-4
 """Hands that are rarer, beside the commonest one, are left out."""
-RARE = 1e-3
-"""Lines that are played less often from a street's start are left out, by a solution on its street
-and by the blueprint on streets before: a strategy says nothing of the range of one who bets so.
-A solution must be far less exploitable than that, or it plays such lines because it is rough."""
 Moves = list[tuple[int, str]]
 Floats = NDArray[np.float64]
 
@@ -170,6 +170,8 @@ def arrived(game: Holdem, blueprint: StoredBlueprint, moves: Moves) -> Arrival:
             share = likelihood(probabilities, shares)
         if player != CHANCE:
             followed = followed.after(action, blueprint.actions, DETERMINISTIC)
+        if share is not None and not (reached.reach[player] * share).any():
+            frequency = 0.0  # the range would stay what it was
         reached = reached.after(action, share)
         began = reached if player == CHANCE else began
     return Arrival(reached, frequency)
