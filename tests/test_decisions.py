@@ -12,6 +12,7 @@ import pytest
 
 from subgame.bench.decisions import (
     CAUSES,
+    RARE,
     Situation,
     asked,
     causes_of,
@@ -114,7 +115,7 @@ def test_a_loss_is_divided_by_cause() -> None:
     """The parts add up to it; with fewer solves more is lost by other causes than ranges."""
     mistakes = {"fold": 0.01, "call": 0.0, "raise": 0.0, "size": 0.02}
     own: dict[str, Any] = {"lost": 0.1}
-    for said, cause in (("solved", "other"), ("few iterations",) * 2, ("own bet",) * 2):
+    for said, cause in (("solved", "other"), ("few iterations",) * 2, ("not solved",) * 2):
         followed: dict[str, Any] = {"lost": 0.03, "mistakes": mistakes, "cause": said}
         causes = causes_of(own, followed)
         assert tuple(causes) == CAUSES
@@ -131,8 +132,40 @@ def test_a_bet_of_its_own_that_it_does_not_have() -> None:
         here = replace(SMALL, moves=moves, seat=0, street="river", actions=("f", "c"))
         one = replace(here, hands=np.array([ACES]), weight=np.ones(1), loss=np.zeros((1, 2)))
         agent = HoldemAgent(GAME, Follows(), bets="river: 1x", iterations=2, seconds=None)
-        assert asked(agent, GAME, one, follow=True).makes_line == has
-        assert (graded(agent, GAME, one, follow=True)["cause"] == "own bet") != has
+        assert asked(agent, GAME, one, follow=True).comes == has
+        assert graded(agent, GAME, one, follow=True)["comes"] == has
+
+
+class Bets(Mixed):
+    """Opens with aces alone, and bets half of the time after the flop."""
+
+    name = "bets"
+
+    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
+        if "/" in infosets[0] or "2c" in infosets[0].split(" | ")[1]:
+            return Policy(("c", "r200"), np.full((len(infosets), 2), 0.5))
+        aces = np.array([infoset.startswith(("AsAh", "AhAs")) for infoset in infosets], float)
+        return Policy(("c", "r300"), np.stack([1 - aces, aces], axis=1))
+
+
+def test_how_often_an_agent_comes_to_a_situation() -> None:
+    """Of 1,326 hands one opens; a bet with half of a range counts on its own street alone."""
+    opened = replace(SMALL, moves=((1, "r300"), (0, "r900")))
+    assert asked(Bets(), GAME, opened).frequency == pytest.approx(1 / 1326)
+    assert not asked(Bets(), GAME, opened).comes
+    other = replace(SMALL, moves=((1, "r250"), (0, "r900")))
+    assert asked(Bets(), GAME, other).frequency == 0
+    flop = ((1, "c"), (0, "c"), (-1, "2c7d9h"), (0, "c"))
+    limped = replace(SMALL, moves=(*flop, (1, "r200"), (0, "r600")))
+    assert asked(Bets(), GAME, limped).frequency == pytest.approx(0.5)
+    # what is not graded does not count in the means
+    rows = [graded(Bets(), GAME, one) for one in (opened, limped)]
+    both = summary(rows, "all")
+    assert (both["situations"], both["graded"]) == (2, 1)
+    assert both["mean"] == rows[1]["lost"]
+    none = summary(rows[:1], "all")
+    assert none["graded"] == 0
+    assert none["mean"] is None
 
 
 def test_the_nearest_bet() -> None:
@@ -160,7 +193,7 @@ def test_a_file_keeps_situations(tmp_path: Path) -> None:
     assert group["followed"] == group["mean"] == result["groups"][0]["mean"]
     assert group["causes"] == {**dict.fromkeys(CAUSES, 0.0), "other": group["mean"]}
     assert "with its ranges" in messages[-1]
-    assert len(table(both).columns) == len(table(result).columns) + 1 + len(CAUSES)
+    assert len(table(both).columns) == len(table(result).columns) + 2 + len(CAUSES)
     with pytest.raises(SubgameError, match="no situations 'river'"):
         run(only="river", progress=messages.append, agent="call", file=path)
     path.write_bytes(b"PK")
@@ -187,4 +220,14 @@ def test_the_situations_of_the_package() -> None:
         assert one.loss.min(1).tolist() == [0.0] * len(one.hands)
         assert one.weight.sum() == pytest.approx(1)
         assert one.exploitability < 0.02
-        assert not one.frequency <= 1e-3
+        assert not one.frequency <= RARE
+
+
+def test_situations_that_are_written_again_stay_as_they_are(tmp_path: Path) -> None:
+    situations, about = read()
+    path = tmp_path / "again.npz"
+    write(path, situations, about)
+    again, _ = read(path)
+    for one, two in zip(situations, again, strict=True):
+        assert np.array_equal(one.weight, two.weight)
+        assert np.array_equal(one.loss, two.loss)

@@ -1,13 +1,19 @@
 """Make the situations of ``subgame bench decisions``: lines of play, solved to the end.
 
-    python tools/make_decisions.py decisions.npz --street flop --solutions 30 --device cuda
-    python tools/make_decisions.py decisions.npz --street turn --solutions 30 --jobs 12
-    python tools/make_decisions.py decisions.npz --street river --solutions 70 --jobs 12
+    python tools/make_decisions.py decisions.npz --street flop --solutions 17 --device cuda
+    python tools/make_decisions.py decisions.npz --street turn --solutions 28 --device cuda
+    python tools/make_decisions.py decisions.npz --street river --solutions 44 --jobs 2
     python tools/make_decisions.py decisions.npz --street preflop
 
 Both players' ranges follow the blueprint of the package up to the street that is solved. Several
 decisions of a solution are kept. Situations that the file has are not made again, so that streets
-can be added later. Before the flop there are open-shoves alone, with the ranges of push or fold.
+can be added later; with ``--again`` those of the street are. The others stay as they are. The file
+is written after each solution. Before the flop there are open-shoves alone, with the ranges of push
+or fold.
+
+Lines that are played less often than `RARE` from a street's start are left out. Whether a solution
+plays a line is known only if it is far less exploitable than that: rough ones play lines in several
+percent that better ones never play.
 """
 
 from __future__ import annotations
@@ -15,8 +21,9 @@ from __future__ import annotations
 import argparse
 import gc
 import itertools
+import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import cache
@@ -29,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import subgame as sg
-from subgame.bench.decisions import Situation, nearest, read, write
+from subgame.bench.decisions import RARE, Situation, nearest, read, write
 from subgame.blueprints.follow import DETERMINISTIC, AbstractDecision, FollowedBetting
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.engines.arrays import as_numpy
@@ -82,9 +89,6 @@ KEPT = 2
 """Decisions that are kept of a solution."""
 LEAST = 1e-4
 """Hands that are rarer, beside the commonest one, are left out."""
-RARE = 1e-3
-"""Lines that a solution plays less often from the street's start are left out: it says nothing of
-the range of one who bets so."""
 Moves = list[tuple[int, str]]
 Floats = NDArray[np.float64]
 
@@ -142,13 +146,23 @@ def own_moves(game: Holdem, betting: Betting, kind: str) -> Moves | None:
     return moves
 
 
-def reached_by(game: Holdem, blueprint: StoredBlueprint, moves: Moves) -> ReachedRanges:
+class Arrival(NamedTuple):
+    """Where a line of the blueprint leads."""
+
+    reached: ReachedRanges
+    frequency: float
+    """The least of the streets before: how often the blueprint plays its line from its start."""
+
+
+def arrived(game: Holdem, blueprint: StoredBlueprint, moves: Moves) -> Arrival:
     """Both players' ranges after some moves, if they follow the blueprint."""
-    reached = ReachedRanges.start(game)
-    followed = FollowedBetting(game.start(), blueprint.game.start())
+    reached, frequency = ReachedRanges.start(game), 1.0
+    followed, began = FollowedBetting(game.start(), blueprint.game.start()), reached
     for player, action in moves:
         share, waiting = None, followed.waiting
-        if player != CHANCE and waiting is not None:
+        if player == CHANCE:
+            frequency = min(frequency, met(reached) / max(met(began), 1e-300))
+        elif waiting is not None:
             place = HoldemState(game, (0, 0), reached.board, waiting)
             actions, probabilities = blueprint.range_strategy(place)
             decision = AbstractDecision(waiting, actions)
@@ -156,8 +170,17 @@ def reached_by(game: Holdem, blueprint: StoredBlueprint, moves: Moves) -> Reache
             share = likelihood(probabilities, shares)
         if player != CHANCE:
             followed = followed.after(action, blueprint.actions, DETERMINISTIC)
+        if share is not None and not (reached.reach[player] * share).any():
+            frequency = 0.0  # the range would stay what it was
         reached = reached.after(action, share)
-    return reached
+        began = reached if player == CHANCE else began
+    return Arrival(reached, frequency)
+
+
+def met(reached: ReachedRanges) -> float:
+    """How often both players' ranges meet, up to a factor that depends on the board alone."""
+    one, two = (reach * reached.game.deck.compatible(reached.board) for reach in reached.reach)
+    return float(one @ reached.game.facing(reached.board, two))
 
 
 class Solution(Explorer):
@@ -199,13 +222,12 @@ def solved(game: Holdem, reached: ReachedRanges, wanted: Wanted) -> Solution:
 
 
 def situations(wanted: Wanted) -> list[Situation]:
-    """The decisions that are kept of one solution; none if the line is never played."""
+    """The decisions that are kept of one solution; none if its line is hardly ever played."""
     game, blueprint = loaded()
     name = f"{wanted.pot}, {wanted.street}, {wanted.number}"
     before = line(game, wanted.pot, STREETS.index(wanted.street), Random(name))
-    reached = reached_by(game, blueprint, before)
-    nobody = not (reached.reach[0] * reached.weight(0)).any()
-    if nobody or reached.is_over or reached.player == CHANCE:
+    reached, frequency = arrived(game, blueprint, before)
+    if not frequency > RARE or reached.is_over or reached.player == CHANCE:
         return []
     menu = replace(game, bets=BetSizes.parse(MENUS[wanted.street]))
     turned = 2 * wanted.number % len(FACED)
@@ -287,8 +309,8 @@ def all_made(wanted: Sequence[Wanted], jobs: int) -> Iterator[list[Situation]]:
 
 
 def device_name(device: str) -> str:
-    """What solved the situations."""
-    if device == "cpu":
+    """What solves the situations."""
+    if not device.startswith("cuda"):
         return device
     import torch
 
@@ -296,59 +318,89 @@ def device_name(device: str) -> str:
     return name
 
 
-def added(
-    made: Iterable[list[Situation]], kept: list[Situation], about: dict[str, Any], file: Path
-) -> int:
-    """Add situations to a file as they come; their number."""
-    began, count, known = time.perf_counter(), 0, {one.name for one in kept}
+def without(
+    street: str, kept: Sequence[Situation], about: dict[str, Any]
+) -> tuple[list[Situation], dict[str, Any]]:
+    """The situations of the other streets, and how they were made."""
+    others = [one for one in kept if one.street != street]
+    return others, about | {"runs": [run for run in about["runs"] if run["street"] != street]}
+
+
+def add(
+    made: Iterator[list[Situation]],
+    file: Path,
+    kept: Sequence[Situation],
+    about: dict[str, Any],
+    seconds: float,
+) -> None:
+    """Write situations to a file as they come, with the others; after some seconds no more.
+
+    The last run of `about` counts what was made.
+    """
+    began, run, known = time.perf_counter(), about["runs"][-1], {one.name for one in kept}
+    every = list(kept)
     for some in made:
         new = [one for one in some if one.name not in known]
-        kept += new
-        count += len(new)
-        if new:
-            write(file, kept, about)
+        every += new
+        run["solutions"] += 1
+        run["situations"] += len(new)
+        write(file, every, about)
         spent = time.perf_counter() - began
         for one in new:
-            print(f"{one.name}: {one.exploitability:.2%} of the pot, {spent:.0f} s", flush=True)
-    return count
+            print(
+                f"{one.name}: {one.exploitability:.2%} of the pot, played in {one.frequency:.2%}, "
+                f"{spent:.0f} s",
+                flush=True,
+            )
+        if spent > seconds:
+            print(f"Ended after {run['solutions']} solutions.", flush=True)
+            return
 
 
-def main() -> None:
+def options() -> argparse.Namespace:
+    """What was typed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--street", choices=["preflop", *MENUS], default="river")
+    parser.add_argument("--again", action="store_true", help="drop what the file has of the street")
     parser.add_argument("--solutions", type=int, default=60)
-    parser.add_argument("--iterations", type=int, default=1000)
-    parser.add_argument("--target", type=float, default=0.001, help="in shares of the pot")
+    parser.add_argument("--iterations", type=int, default=10_000)
+    parser.add_argument("--target", type=float, default=5e-5, help="in shares of the pot")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="then none is begun")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--jobs", type=int, default=1)
-    options = parser.parse_args()
-    kept, about = read(options.file) if options.file.exists() else ([], {"runs": []})
+    return parser.parse_args()
+
+
+def main() -> None:
+    typed = options()
+    street, file = typed.street, typed.file
+    kept, about = read(file) if file.exists() else ([], {"runs": []})
+    if typed.again:
+        kept, about = without(street, kept, about)
     known = {(one.street, *one.name.split(", ")[:1], one.name.split(", ")[-1]) for one in kept}
-    solve = (options.iterations, options.target, options.device, None if options.jobs == 1 else 1)
+    solve = (typed.iterations, typed.target, typed.device, None if typed.jobs == 1 else 1)
     pots = itertools.cycle(POTS)
     wanted = [
-        Wanted(pot, options.street, number, *solve)
-        for number, pot in zip(range(options.solutions), pots, strict=False)
-        if (options.street, pot, str(number)) not in known
+        Wanted(pot, street, number, *solve)
+        for number, pot in zip(range(typed.solutions), pots, strict=False)
+        if (street, pot, str(number)) not in known
     ]
-    early = options.street == "preflop"
-    made = iter([[open_shove()]]) if early else all_made(wanted, options.jobs)
-    count = added(made, kept, about, options.file)
     about["runs"].append(
         {
-            "street": options.street,
-            "solutions": count if early else len(wanted),
-            "situations": count,
-            "iterations": options.iterations,
-            "target": options.target,
-            "menu": MENUS.get(options.street, "all-in or fold"),
-            "device": device_name(options.device),
+            "street": street,
+            "solutions": 0,
+            "situations": 0,
+            "iterations": typed.iterations,
+            "target": typed.target,
+            "menu": MENUS.get(street, "all-in or fold"),
+            "device": device_name(typed.device),
             "commit": commit(),
             "machine": machine(),
         }
     )
-    write(options.file, kept, about)
+    made = iter([[open_shove()]]) if street == "preflop" else all_made(wanted, typed.jobs)
+    add(made, file, kept, about, typed.seconds)
 
 
 if __name__ == "__main__":

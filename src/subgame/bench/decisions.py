@@ -10,6 +10,12 @@ The agent follows ranges by itself, so a part of what it loses comes from other 
 `causes` it is graded a second time with the ranges of the situation: what it loses then is lost by
 the search itself, and the rest by its ranges. A bet that the solution does not have is graded as
 the nearest one that it has.
+
+A strategy says nothing of the range of one who bets as it hardly ever does. So lines are left out
+that a solution, or the blueprint on the streets before, plays less often than `RARE`. By the same
+rule a decision is not graded to which the agent does not come: on some street it plays as on the
+line with less than `RARE` of the range with which it came to that street. With the ranges of the
+situation that counts on the last street alone.
 """
 
 from __future__ import annotations
@@ -41,6 +47,7 @@ from subgame.play.named import AgentOptions, named_agents
 from subgame.play.searching import SearchAgent, actions_of
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.workers import own_cores, stopping
+from subgame.tree.files import replacing
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -49,6 +56,8 @@ FORMAT = "subgame-decisions-2"
 DATA = "decisions.npz"
 CORES = 2
 """Cores of each process that grades."""
+RARE = 1e-3
+"""The share of a range that must go along with a line on each street."""
 QUICK = 6
 """Every so many situations are graded with --quick."""
 PLAIN = (
@@ -60,10 +69,9 @@ MISTAKES = ("fold", "call", "raise", "size")
 """Folding, checking or calling, betting or raising at all, and the size of it."""
 FEW = 64
 """Iterations below which a solve counts as short."""
-CAUSES = ("ranges", "own bet", "not solved", "few iterations", "size", "other")
-"""Why something is lost: the agent came with other ranges; it never makes a bet that it has made
-here; it had no solve or a short one; the size of a bet; and what is left (values at depth limits,
-buckets, sizes of later bets)."""
+CAUSES = ("ranges", "not solved", "few iterations", "size", "other")
+"""Why something is lost: the agent came with other ranges; it had no solve or a short one; the size
+of a bet; and what is left (values at depth limits, buckets, sizes of later bets)."""
 ARRAYS = ("losses", "followed_losses", "weight")
 """Fields of a grade by hand, which are not written."""
 LEAST = 1e-4
@@ -89,7 +97,7 @@ class Situation:
     exploitability: float
     """Of the solution, in shares of the pot."""
     frequency: float
-    """How often the solution comes here from the start of the street; nan if it was not kept."""
+    """How often the solution comes here from the start of the street."""
     hands: NDArray[np.int64]  # [h] in the deck's order
     weight: Floats  # [h] sums to 1
     loss: Floats  # [h, a] beside the best action, in shares of the pot
@@ -141,7 +149,8 @@ def write(path: Path, situations: Sequence[Situation], about: Row) -> None:
         arrays[f"loss {k}"] = _short(np.where(one.loss < LEAST, 0.0, one.loss))
         heads.append({name: getattr(one, name) for name in PLAIN})
     head = json.dumps({"format": FORMAT, **about, "situations": heads})
-    np.savez_compressed(path, about=np.array(head), **arrays)  # type: ignore[arg-type]
+    with replacing(path) as new:
+        np.savez_compressed(new, about=np.array(head), **arrays)  # type: ignore[arg-type]
 
 
 def _short(numbers: Floats) -> NDArray[np.float16]:
@@ -187,8 +196,13 @@ class Answer(NamedTuple):
     """What an agent does with each hand of a situation."""
 
     policy: Policy
-    makes_line: bool
-    """Whether it has the bets that it has made on the street of the situation."""
+    frequency: float
+    """How much of its range on a street plays as it did on the line: the least of the streets."""
+
+    @property
+    def comes(self) -> bool:
+        """Whether the agent comes to the situation by its own moves."""
+        return self.frequency >= RARE
 
 
 def asked(agent: Agent, game: Holdem, situation: Situation, *, follow: bool = False) -> Answer:
@@ -198,7 +212,8 @@ def asked(agent: Agent, game: Holdem, situation: Situation, *, follow: bool = Fa
     of the situation instead: on the streets before, a searching agent plays its blueprint.
     """
     here, seat, moves = ReachedRanges.start(game), situation.seat, situation.moves
-    makes_line = True
+    frequency, own = 1.0, np.ones(game.deck.num_hands)
+    began = own
     if isinstance(agent, HoldemAgent):
         agent.forget()
     agent.begin(seat, mixed_seed(1))
@@ -207,11 +222,29 @@ def asked(agent: Agent, game: Holdem, situation: Situation, *, follow: bool = Fa
         agent.decided.unsolved[seat, actions_of(moves[:dealt])] = "the blueprint is followed"
     for k, (player, action) in enumerate(moves):
         if player == seat and not (follow and k < dealt):
-            policy = _policy(agent, here, np.flatnonzero(game.deck.compatible(here.board)))
-            makes_line &= k < dealt or action in policy.actions
+            own = own * _share(agent, here, action)
+            left, before = (float(reach[_free(here)].sum()) for reach in (own, began))
+            frequency = min(frequency, left / before if before > 0 else 0.0)
         agent.observe(Event(player, action))
         here = here.child(action)
-    return Answer(_policy(agent, here, situation.hands), makes_line)
+        if follow and k == dealt and isinstance(agent, HoldemAgent):
+            own = agent.followed().reach[seat]
+        began = own if player == CHANCE else began
+    return Answer(_policy(agent, here, situation.hands), frequency)
+
+
+def _share(agent: Agent, here: ReachedRanges, action: str) -> Floats:
+    """[hand of the deck] how likely an agent takes an action; 0 if it does not have it."""
+    hands, share = _free(here), np.zeros(here.game.deck.num_hands)
+    policy = _policy(agent, here, hands)
+    if action in policy.actions:
+        share[hands] = policy.probabilities[:, policy.actions.index(action)]
+    return share
+
+
+def _free(here: ReachedRanges) -> NDArray[np.int64]:
+    """The hands that the board leaves."""
+    return np.flatnonzero(here.game.deck.compatible(here.board))
 
 
 def _policy(agent: Agent, here: ReachedRanges, hands: NDArray[np.int64]) -> Policy:
@@ -224,7 +257,8 @@ def _policy(agent: Agent, here: ReachedRanges, hands: NDArray[np.int64]) -> Poli
 
 def graded(agent: Agent, game: Holdem, situation: Situation, *, follow: bool = False) -> Row:
     """What an agent loses in a situation, in shares of the pot, and with which hands most."""
-    policy, makes_line = asked(agent, game, situation, follow=follow)
+    answer = asked(agent, game, situation, follow=follow)
+    policy = answer.policy
     lost = situation.losses(policy)
     worst = int(np.argmax(lost * situation.weight))
     said = zip(policy.actions, policy.probabilities[worst].round(3).tolist(), strict=True)
@@ -232,7 +266,9 @@ def graded(agent: Agent, game: Holdem, situation: Situation, *, follow: bool = F
         "name": situation.name,
         "kind": situation.kind,
         "street": situation.street,
-        "cause": cause_of(agent, situation, game) if makes_line else "own bet",
+        "cause": cause_of(agent, situation, game),
+        "frequency": answer.frequency,
+        "comes": answer.comes,
         "lost": float(situation.weight @ lost),
         "mistakes": situation.mistakes(policy),
         "worst_hand": game.deck.hand_name(int(situation.hands[worst])),
@@ -270,30 +306,46 @@ def causes_of(own: Row, followed: Row) -> dict[str, float]:
 
 
 def summary(rows: Sequence[Row], what: str) -> Row:
-    """The mean loss of some situations, and the 99th percentile over their hands."""
-    lost = np.concatenate([row["losses"] for row in rows])
-    weight = np.concatenate([row["weight"] for row in rows]) / len(rows)
+    """The mean loss of some situations, and the 99th percentile over their hands.
+
+    Of the situations to which the agent comes; their number is `graded`.
+    """
+    graded = [row for row in rows if row["comes"]]
     return {
         "what": what,
         "situations": len(rows),
-        "mean": float(weight @ lost),
-        "percentile99": percentile(lost, weight),
-        **{f"by {k}": sum(row["mistakes"][k] for row in rows) / len(rows) for k in MISTAKES},
+        "graded": len(graded),
+        **_losses(graded, "losses"),
+        **{f"by {k}": _mean([row["mistakes"][k] for row in graded]) for k in MISTAKES},
         **_causes(rows),
     }
 
 
+def _mean(numbers: Sequence[float]) -> float | None:
+    return sum(numbers) / len(numbers) if numbers else None
+
+
+def _losses(rows: Sequence[Row], field: str) -> Row:
+    """The mean and the 99th percentile over hands; none of no situations."""
+    if not rows:
+        return {"mean": None, "percentile99": None}
+    lost = np.concatenate([row[field] for row in rows])
+    weight = np.concatenate([row["weight"] for row in rows]) / len(rows)
+    return {"mean": float(weight @ lost), "percentile99": percentile(lost, weight)}
+
+
 def _causes(rows: Sequence[Row]) -> Row:
-    """The mean loss by cause, and with the ranges of the situations; empty if it is not known."""
+    """What is lost with the ranges of the situations, and by cause; empty if it is not known."""
     if not all("causes" in row for row in rows):
         return {}
-    mean = {k: sum(row["causes"][k] for row in rows) / len(rows) for k in CAUSES}
-    lost = np.concatenate([row["followed_losses"] for row in rows])
-    weight = np.concatenate([row["weight"] for row in rows]) / len(rows)
+    followed = [row for row in rows if row["followed_comes"]]
+    losses = _losses(followed, "followed_losses")
+    both = [row["causes"] for row in followed if row["comes"]]
     return {
-        "followed": sum(row["followed"] for row in rows) / len(rows),
-        "followed percentile99": percentile(lost, weight),
-        "causes": mean,
+        "followed graded": len(followed),
+        "followed": losses["mean"],
+        "followed percentile99": losses["percentile99"],
+        "causes": {k: _mean([causes[k] for causes in both]) for k in CAUSES},
     }
 
 
@@ -320,6 +372,7 @@ class Task(NamedTuple):
             followed = graded(agent, game, self.situation, follow=True)
             row["causes"], row["cause"] = causes_of(row, followed), followed["cause"]
             row["followed"], row["followed_losses"] = followed["lost"], followed["losses"]
+            row["followed_comes"] = followed["comes"]
         return row
 
 
@@ -358,8 +411,7 @@ def run(
         pool = stack.enter_context(stopping(own_cores(jobs, CORES))) if jobs > 1 else None
         for row in map(Task.row, tasks) if pool is None else pool.map(Task.row, tasks):
             rows.append(row)
-            also = f" ({row['followed']:.2%} with its ranges)" if causes else ""
-            progress(f"{row['name']}: loses {row['lost']:.2%} of the pot{also}, {row['cause']}")
+            progress(_line(row))
     groups = [summary(rows, "all")]
     for key in ("street", "cause", "kind"):
         for name in sorted({str(row[key]) for row in rows}, key=_order):
@@ -376,6 +428,15 @@ def run(
     }
 
 
+def _line(row: Row) -> str:
+    """A grade in words."""
+    lost = f"loses {row['lost']:.2%} of the pot" if row["comes"] else "the agent does not come here"
+    also = ""
+    if "followed" in row:
+        also = f" ({row['followed']:.2%} with its ranges)" if row["followed_comes"] else " (nor so)"
+    return f"{row['name']}: {lost}{also}, {row['cause']}"
+
+
 def _order(name: str) -> tuple[int, str]:
     return (STREETS.index(name) if name in STREETS else len(STREETS)), name
 
@@ -388,12 +449,17 @@ def table(grades: Row) -> Table:
     title = f"What {grades['agent']} loses with {grades['seconds']:g} s a decision, in pots"
     shown = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
     causes = "causes" in grades["groups"][0]
-    more = ("with its ranges", *CAUSES) if causes else ()
+    more = ("with its ranges", "number", *CAUSES) if causes else ()
     for name in ("situations", "number", "mean", "99th percentile", *more):
         shown.add_column(name, justify="left" if name == "situations" else "right")
     for group in grades["groups"]:
-        mean, high = f"{group['mean']:.2%}", f"{group['percentile99']:.1%}"
-        parts = [group["followed"], *group["causes"].values()] if causes else []
-        by_cause = [f"{part:.2%}" for part in parts]
-        shown.add_row(group["what"], f"{group['situations']}", mean, high, *by_cause)
+        cells = [_share_text(group["mean"]), _share_text(group["percentile99"], 1)]
+        if causes:
+            cells += [_share_text(group["followed"]), f"{group['followed graded']}"]
+            cells += [_share_text(part) for part in group["causes"].values()]
+        shown.add_row(group["what"], f"{group['graded']}", *cells)
     return shown
+
+
+def _share_text(share: float | None, digits: int = 2) -> str:
+    return "" if share is None else f"{share:.{digits}%}"

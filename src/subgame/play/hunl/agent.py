@@ -35,6 +35,7 @@ from subgame.play.hunl.turn import StarvedError, TurnSolver, load_kernels
 from subgame.play.searching import Explanation, SearchAgent, actions_of, shares
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.live import Clock, Live, Rows, Search
+from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Move
 
 DECIDED = 10_000
@@ -170,6 +171,10 @@ class HoldemAgent(SearchAgent):
         blueprint = self.streets.blueprint
         laid = Laid(blueprint, state.hand) if isinstance(blueprint, StoredBlueprint) else None
         return self.turn.live(state.reached, before, rest, request, laid)
+
+    def followed(self) -> ReachedRanges:
+        """Where play is, with the ranges of players who follow the blueprint."""
+        return self.early.follow(self.line, self.request(), len(self.line))[0].reached
 
     def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
         rows = self.rows()
