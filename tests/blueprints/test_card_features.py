@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -70,6 +71,22 @@ def test_tables_are_the_same_one_by_one_and_by_either_library(cards: CardBuckets
         for k in (0, 17, 90):
             board = BoardIndex.of(SMALL, size).boards[k]
             assert (cards.of(board) == numba[street][k]).all()
+
+
+def test_classes_from_a_file_warn_of_nothing(cards: CardBuckets) -> None:
+    """PyTorch warns of arrays that cannot be written to, as those of a memory map."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
+    thresholds = cards.thresholds.copy()
+    thresholds.flags.writeable = False
+    maker = Tables.of(SMALL, 5, "torch")
+    before = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)  # else only the first time in a process
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            maker.by_score(thresholds)
+    finally:
+        torch.set_warn_always(before)
 
 
 @pytest.mark.parametrize(

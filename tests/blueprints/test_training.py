@@ -184,6 +184,7 @@ def test_who_learns_in_the_buckets_comes_near_the_best_response(flop_tree: Range
 
 def test_memory_is_refused_before_it_is_used(trainer: Trainer) -> None:
     assert memory(HUNL, trainer.tree, "cpu", 2) > memory(HUNL, trainer.tree, "cpu", 1)
+    assert memory(HUNL, trainer.tree, "cuda", 2) == memory(HUNL, trainer.tree, "cuda", 1)
     with pytest.raises(MemoryLimitError, match="Training tiny needs"):
         Trainer(HUNL, memory_limit="10KiB")
 
@@ -258,6 +259,22 @@ def test_units_add_up_and_are_near() -> None:
     pruned = rounded(sigma, 0.05)
     assert (pruned[sigma < 0.05] == 0).all()
     assert (pruned.sum(1, dtype=int) == UNITS).all()
+
+
+@pytest.mark.parametrize("actions", [1, 2, 3, 6])
+def test_units_go_to_the_largest_remainders_and_of_equal_ones_to_the_first(actions: int) -> None:
+    rng = np.random.default_rng(actions)
+    weights = rng.integers(1, 4, size=(40, actions, 7)).astype(np.float32)  # with many ties
+    sigma = weights / weights.sum(1, keepdims=True)
+    units = rounded(sigma, 0.0)
+    for decision, bucket in np.ndindex(40, 7):
+        exact = sigma[decision, :, bucket].astype(np.float64)
+        exact = exact / exact.sum() * UNITS
+        wanted = np.floor(exact + 1e-9)
+        order = sorted(range(actions), key=lambda a: (wanted[a] - exact[a], a))
+        for action in order[: UNITS - int(wanted.sum())]:
+            wanted[action] += 1
+        assert units[decision, :, bucket].tolist() == wanted.tolist()
 
 
 def test_a_file_holds_all_that_is_needed(

@@ -211,6 +211,6 @@ class TorchTables(Tables):
 
     def by_score(self, thresholds: NDArray[np.int16]) -> Array:
         torch = self.made.torch
-        bounds = torch.as_tensor(thresholds, device=self.made.device)
+        bounds = torch.tensor(thresholds, device=self.made.device)  # of a file: read-only
         labels = torch.searchsorted(bounds, self.scores, right=True).to(torch.int16)
         return labels.masked_fill(self.scores < 0, -1)

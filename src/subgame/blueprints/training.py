@@ -206,7 +206,8 @@ def memory(recipe: BlueprintRecipe, tree: BettingArrays, device: str, threads: i
     sequences = tree.sequences(0) + tree.sequences(1)
     at_once = threads if device == "cpu" else 2 * recipe.boards
     vectors = 0 if recipe.method == "external" else 4 * sequences * deck.num_hands * at_once
-    return 4.0 * cells * (5 + threads) + 7.0 * boards * deck.num_hands + vectors
+    sums = threads if device == "cpu" else 1
+    return 4.0 * cells * (5 + sums) + 7.0 * boards * deck.num_hands + vectors
 
 
 def _essence(recipe: BlueprintRecipe) -> dict[str, object]:
