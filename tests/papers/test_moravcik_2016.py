@@ -150,18 +150,25 @@ def test_maxmargin_is_never_below_resolve() -> None:
 
 # Figure 5 ----------------------------------------------------------------------------------------
 HOW = fig5.Settings(iterations=150, quick=True)
-RIVER = 8
-"""A river on which every hand can be held to less; player 0 is refined there."""
+
+
+@cache
+def river() -> int:
+    """One of some rivers on which player 0 is refined: that with the largest margin.
+
+    The quick blueprint is hardly trained, so rounding, which differs by machine, decides which.
+    """
+    return max(range(0, 20, 2), key=lambda k: fig5.refined(HOW, k)["max-margin"]["margin"])
 
 
 @cache
 def line() -> dict[str, Any]:
-    return fig5.refined(HOW, RIVER)
+    return fig5.refined(HOW, river())
 
 
 def test_figure_5_follows_both_ranges() -> None:
     blueprint = fig5.blueprint_of(True)
-    here, game = fig5.reached(blueprint, HOW.seed, RIVER), blueprint.game
+    here, game = fig5.reached(blueprint, HOW.seed, river()), blueprint.game
     want, state, dealt = np.ones((2, game.deck.num_hands)), game.start(), 0
     want *= game.deck.compatible(here.board)
     for action in here.betting.history:
@@ -175,14 +182,14 @@ def test_figure_5_follows_both_ranges() -> None:
         state = state.child(action)
     np.testing.assert_allclose(here.reach, want, atol=1e-12)
     assert fig5.sequences(here.subgame) < fig5.LARGEST
-    assert fig5.reached(blueprint, HOW.seed, RIVER).board == here.board  # by the seed
-    assert fig5.reached(blueprint, HOW.seed + 1, RIVER).board != here.board
+    assert fig5.reached(blueprint, HOW.seed, river()).board == here.board  # by the seed
+    assert fig5.reached(blueprint, HOW.seed + 1, river()).board != here.board
 
 
 def test_the_margins_of_figure_5_are_those_of_the_game_tree() -> None:
     """History by history, with LP3: what the blueprint gives away and the best margin there is."""
     blueprint = fig5.blueprint_of(True)
-    here, deck = fig5.reached(blueprint, HOW.seed, RIVER), blueprint.game.deck
+    here, deck = fig5.reached(blueprint, HOW.seed, river()), blueprint.game.deck
     ours = Range(here.reach[0] / here.reach[0].max(), deck)
     theirs = Range(deck.compatible(here.board).astype(np.float64), deck)
     game = replace(blueprint.game, board=here.board, first=here.betting, ranges=(ours, theirs))
