@@ -120,7 +120,15 @@ def train(stage: Stage, recipe: Path, until: list[float]) -> None:
     """Train piece by piece, each by a process of its own, and write what each took."""
     part = {**_size(recipe), "pieces": stage.known().get("pieces", [])}
     for seconds in until:
-        command = ["blueprint", str(recipe), "--device", stage.device, "--resume"]
+        command = [
+            "blueprint",
+            str(recipe),
+            "--device",
+            stage.device,
+            "--resume",
+            "--memory-limit",
+            "100GiB",
+        ]
         command += ["--hours", f"{seconds / 3600:.6g}", "--out", str(stage.blueprint), "--json"]
         row = _piece(stage, command)
         before = part["pieces"][-1] if part["pieces"] else {"iterations": 0, "seconds": 0.0}

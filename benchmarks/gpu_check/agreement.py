@@ -39,6 +39,9 @@ def small_games() -> dict[str, Any]:
         "river": holdem.endgame(
             "QsJhThKsAh", 4, 6, ("*", "AA,KK:0.5,QJ,JTs:0.3"), "all: 1x a", deck=short
         ),
+        "raked": holdem.endgame(
+            "QsJhThKs", 4, 6, ("*", "AA,KK:0.5,QJ,JTs"), "all: 1x", deck=short, rake=(0.1, 1.0)
+        ),
         "nlfh": holdem.nlfh(3, 1, 2, "preflop: a; flop: a", eight.ranks, eight.suits),
         "turn": holdem.endgame(
             "QsJhThKs", 4, (6, 4), ("*:0.7,AA", "AA,KJ,KTs,QJ:0.5"), "all: a", deck=short

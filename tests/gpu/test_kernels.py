@@ -38,7 +38,7 @@ def triton() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("triton")
-@pytest.mark.parametrize("name", ["river", "nlfh"])
+@pytest.mark.parametrize("name", ["river", "raked", "nlfh"])
 def test_kernels_say_what_plain_pytorch_says(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check_agreement, "NAMED", ("cfr", "pcfr+", "dcfr(tremble=0.01)"))
     errors = check_agreement.agreement("cpu", (name,), 1)

@@ -93,7 +93,7 @@ def blueprint_command(
 
     subgame blueprint hunl-default --device cuda --resume --preflop 3000
 
-    subgame blueprint hunl-large --device cuda --resume --hours 0.5
+    subgame blueprint hunl-large --device cuda --memory-limit 40GiB --resume --hours 0.5
     """
     from subgame.blueprints.recipe import NAMED, BlueprintRecipe, limited
 

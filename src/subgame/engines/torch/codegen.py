@@ -293,8 +293,8 @@ class Script:
             if self.bet.ends[j].showdown:
                 won = f"tl.load(shown + k{j} * LS, mask=ok)"
             else:
-                self.put(f"to = k{j} * MS")
-                met = "every + to, first + to, second + to"
+                self.put(f"to{j} = k{j} * MS")
+                met = f"every + to{j}, first + to{j}, second + to{j}"
                 won = f"fold({met}, theirs + k{j} * XS, ok, meets, CANCELLED)"
             terms.append(f"tl.load(chips + {j}).to(DT) * {won}")
         for j, leaf in enumerate(self.bet.leaves):
