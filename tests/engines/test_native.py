@@ -350,6 +350,11 @@ def test_a_call_has_the_slots_of_its_kernel(monkeypatch: pytest.MonkeyPatch) -> 
     call(9, None, table, pair)
     assert slots[0] == slots[1]
     assert slots[2] == [9, *slots[0][1:3], 0, 0, *slots[0][5:]]
+    part = call.bound(7, flat)
+    part(table, pair)
+    part.bound(table)(pair)
+    call(9, None, table, pair)  # it has its own blanks still
+    assert slots[3:] == [slots[0], slots[0], slots[2]]
 
 
 @pytest.mark.parametrize(
@@ -370,6 +375,10 @@ def test_a_call_refuses_other_arrays(
         call(item)
     with pytest.raises(ValueError, match="argument"):
         call()
+    with pytest.raises(error):
+        call.bound(item)
+    with pytest.raises(ValueError, match="argument"):
+        call.bound(np.zeros(4), 1)
     assert slots == []
 
 
@@ -388,6 +397,10 @@ def test_without_an_entry_a_call_gives_numba_its_arguments(
     assert two is array
     assert number == 4
     assert recorded.calls[1][0][1].shape == (0,)
+    call.bound(array)(6)
+    (_, two), number = recorded.calls[2]
+    assert two is array
+    assert number == 6
 
 
 # Object code that the package brings ---------------------------------------------------------

@@ -391,6 +391,20 @@ def test_a_check_within_the_iterations_is_the_exploitability(name: str, storage:
             np.testing.assert_array_equal(np.array(mine.regret), then)
 
 
+@pytest.mark.parametrize("schedule", ["hs-dcfr", "pcfr+", "cfr-br", "cfr"])
+def test_a_run_goes_on_when_the_engine_gets_other_threads(schedule: str) -> None:
+    tree, check = compile_range_tree(GAMES["turn"]), np.zeros(2)
+    engine = NumbaRangeEngine(tree, 1)
+    runs = [Run(tree, parse(schedule), on=engine) for _ in range(2)]
+    for threads in (1, 2, 2, 1):
+        engine.set_threads(threads)
+        runs[0].advance(3, check)
+    runs[1].advance(12)
+    for one, two in zip(*(run.cfr.pair for run in runs), strict=True):
+        np.testing.assert_array_equal(one.regret, two.regret)
+        np.testing.assert_array_equal(one.average, two.average)
+
+
 def test_a_solve_to_a_target_ends_with_an_exact_measure() -> None:
     tree = compile_range_tree(GAMES["turn"])
     result = sg.solve(tree, "hs-dcfr", target=0.02)

@@ -18,7 +18,7 @@ from subgame.engines.numba.range_scratch import (
     THEIRS,
     UNCHECKED,
     Int16Numbers,
-    Kinds,
+    Job,
     Precision,
     Rows,
     Scratch,
@@ -103,7 +103,7 @@ class NumbaRangeEngine(EngineBase):
         share = ALONE if len(tree.boards.street) == 1 else SHARE
         threads = threads or min(cores(), max(1, self.size // share))
         self._workers = Workers(tree, threads)
-        self._seen: tuple[Workers, dict[Precision, _Views]] = self._workers, {}
+        self._seen: dict[Precision, _Views] = {}
 
     @property
     def threads(self) -> int:
@@ -115,7 +115,7 @@ class NumbaRangeEngine(EngineBase):
         self._asked = threads
         if threads != self.threads:
             self._workers.close()
-            self._workers = Workers(self.tree, threads)
+            self._workers, self._seen = Workers(self.tree, threads), {}
 
     # The roots -------------------------------------------------------------------------------
     @cached_property
@@ -126,31 +126,26 @@ class NumbaRangeEngine(EngineBase):
 
     def _enter(self, dtype: Precision, p: int, reach: Floats) -> None:
         """Copy player `p`'s reach [root, infoset] into the workspace."""
-        entered = np.asarray(reach)
         if self.many == 1:
-            self._views(dtype).reach[p][:] = entered.take(self.stand[p], axis=1)
+            self._views(dtype).reach[p][:] = reach.take(self.stand[p], axis=1)
             return
-        top, entered = self._workers.workspace(dtype).top, entered.reshape(self.ways, self.many, -1)
+        top, entered = self._workers.workspace(dtype).top, reach.reshape(self.ways, self.many, -1)
         into = self._at_roots(top, top.way, int(top.way_at[p]))
         into[:, :, : entered.shape[2]] = entered.transpose(1, 0, 2)
         into[:, :, entered.shape[2] :] = 0
 
     def _views(self, dtype: Precision) -> _Views:
         """The numbers at the roots of a single board."""
-        workers = self._workers
-        if self._seen[0] is not workers:
-            self._seen = workers, {}
-        views = self._seen[1]
-        if dtype not in views:
-            top = workers.workspace(dtype).top
+        if dtype not in self._seen:
+            top = self._workers.workspace(dtype).top
             reach = both(
                 lambda p: self._at_roots(top, top.way, int(top.way_at[p]))[
                     0, :, : len(self.stand[p])
                 ]
             )
             paid = self._at_roots(top, top.result, int(top.result_at[0]))[0]
-            views[dtype] = _Views(reach, paid)
-        return views[dtype]
+            self._seen[dtype] = _Views(reach, paid)
+        return self._seen[dtype]
 
     def _at_roots(self, top: Scratch, numbers: Reals, at: int) -> Reals:
         """[board, betting root, place] numbers of a workspace at the roots, from `at` on."""
@@ -221,58 +216,24 @@ class NumbaRangeEngine(EngineBase):
         self._run(np.float32, (p, int(mode), OWN if learns else NOBODY), pair, np.stack(rates))
         return self._paid(np.float32, p)
 
-    def iterate(self, pair: Pair, discounts: Floats, reach: Both, how: Loop) -> None:
-        """``len(discounts) - 1`` iterations, the first of which is number `begin`.
-
-        Where `can_check`, `how.check` [2] becomes what each player's best response to the averages
-        wins. It is computed in float32, with errors below a millionth of all chips.
-
-        A player's average is updated in the opponent's sweep, which computes the player's reach
-        anyway (see `range_kernels.keeping`).
-        """
-        if len(discounts) < 2:
-            return
-        alternating, responder, begin, check = how
-        rates = self.rates(discounts, begin)
-        if self._hold(pair) and begin == 1 and len(discounts) > 2:  # its discount may be 0
-            self.iterate(pair, discounts[:2], reach, how._replace(check=None))
-            self.iterate(pair, discounts[1:], reach, how._replace(begin=2))
-            return
-        for p in (0, 1):
-            self._enter(np.float32, p, reach[p])
-        if responder == 1:  # answers player 0's first strategy before it is played
-            kind = (1, int(Mode.RESPOND), NOBODY)
-            self._run(np.float32, kind, (pair[1], pair[0]), rates[[0, 0]])
-        if not alternating:
-            for t in range(len(discounts) - 1):
-                self._together(pair, rates[[t, t]], responder)
-            return
-        (one, mine), (two, theirs) = numbers_of(pair[0]), numbers_of(pair[1])
-        forms: tuple[Kinds, ...] = (one, two)
-        arrays, checked = (*mine, *theirs), UNCHECKED
-        if check is not None:  # two more players, who play the averages
-            three, four = (numbers_of(Regrets(regrets.average, None, None)) for regrets in pair)
-            forms, arrays = (*forms, three[0], four[0]), (*arrays, *three[1], *four[1])
-            checked = self._checked[1]
-        else:
-            forms, arrays = (*forms, *forms), (*arrays, *arrays)
-        items = (*arrays, rates, responder, checked)
-        self._workers.run(np.float32, RUN_ITERATIONS, iterations_form(forms), items)
-        if check is not None:
-            check[:] = self._checked[0]
+    def loop(self, pair: Pair, reach: Both, alternating: bool, responder: int) -> Loop:
+        """Iterations on these arrays, see `_Loop`."""
+        return _Loop(self, pair, reach, alternating, responder)
 
     def _hold(self, pair: Pair) -> bool:
         """Set the regrets of locked hands; whether there are any."""
+        if not self.tree.has_locks:
+            return False
         for lock, numbers in zip(self.tree.locks, pair, strict=True):
             if lock is not None:
                 lock.put(numbers.regret, LOCKED)
                 if numbers.instant is not None:
                     lock.put(numbers.instant, 0)
-        return self.tree.has_locks
+        return True
 
     @property
     def can_check(self) -> bool:
-        """Whether `iterate` can measure the averages: one first board and one betting root."""
+        """Whether a `_Loop` can measure the averages: one first board and one betting root."""
         return self.many == self.ways == 1
 
     @cached_property
@@ -297,7 +258,7 @@ class NumbaRangeEngine(EngineBase):
 
     def current(self, p: int, regrets: Regrets, rates: Floats) -> NDArray[np.float32]:
         """The probabilities that regret matching plays, ``[board][tile][action][LANES]``."""
-        (form, player), now = numbers_of(regrets), np.atleast_2d(rates)
+        (form, player), now = numbers_of(regrets), rates[None]
         out = self._spare.pop(p) if p in self._spare else zeros(self.tree.stored(p), np.float32)
         self._workers.run(np.float32, RUN_MATCH, match_form(form), (p, *player, now, out))
         lock = self.tree.locks[p]
@@ -478,3 +439,62 @@ class NumbaRangeEngine(EngineBase):
                 "Hands are merged by suit symmetry in this tree, so single streets cannot be "
                 "evaluated; compile the game with merge=False."
             )
+
+
+class _Loop:
+    """Iterations of an engine on the same arrays, whose addresses are read once.
+
+    A player's average is updated in the opponent's sweep, which computes the player's reach anyway
+    (see `range_kernels.keeping`).
+    """
+
+    def __init__(
+        self, engine: NumbaRangeEngine, pair: Pair, reach: Both, alternating: bool, responder: int
+    ) -> None:
+        self.engine, self.pair, self.reach = engine, pair, reach
+        self.alternating, self.responder = alternating, responder
+        self._workers = engine._workers
+        self._job: Job | None = None
+
+    def __call__(self, rates: Floats, check: Floats | None = None) -> None:
+        """Run ``len(rates) - 1`` iterations.
+
+        Where the engine `can_check`, `check` [2] becomes what each player's best response to the
+        averages wins. It is computed in float32, with errors below a millionth of all chips.
+        """
+        engine, pair, count = self.engine, self.pair, len(rates) - 1
+        if count < 1:
+            return
+        if engine._hold(pair) and count > 1 and rates[0, 3] == 0:  # its discount may be 0
+            self(rates[:2])
+            self(rates[1:], check)
+            return
+        for p in (0, 1):
+            engine._enter(np.float32, p, self.reach[p])
+        if self.responder == 1:  # answers player 0's first strategy before it is played
+            kind = (1, int(Mode.RESPOND), NOBODY)
+            engine._run(np.float32, kind, (pair[1], pair[0]), rates[[0, 0]])
+        if not self.alternating:
+            for t in range(count):
+                engine._together(pair, rates[[t, t]], self.responder)
+            return
+        job = self._job
+        if job is None or self._workers is not engine._workers:  # it has other threads now
+            job = self._bind()
+        if check is None:
+            job(rates, self.responder, UNCHECKED)
+        else:
+            won, checked = engine._checked
+            job(rates, self.responder, checked)
+            check[:] = won
+
+    def _bind(self) -> Job:
+        """The kernel of alternating updates, with the arrays of this loop."""
+        last = self.pair
+        if all(regrets.average is not None for regrets in last):  # they are played in a check
+            last = both(lambda p: Regrets(self.pair[p].average, None, None))
+        forms, arrays = zip(*map(numbers_of, (*self.pair, *last)), strict=True)
+        self._workers = self.engine._workers
+        job = self._workers.job(np.float32, RUN_ITERATIONS, iterations_form(forms))
+        self._job = job = job.bound(*sum(arrays, ()))
+        return job
