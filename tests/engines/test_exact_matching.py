@@ -91,7 +91,7 @@ def test_hundreds_of_iterations_leave_no_subnormal_number(name: str, schedule: s
     for _ in range(30):
         cfr.advance(plan.discounts(begin, 11), begin)
         begin += 10
-        work = engine._workers.workspace(np.float32)
+        work = engine.workers.workspace(np.float32)
         for regrets in cfr.pair:
             for numbers in regrets:
                 assert numbers is None or subnormal(numbers) == 0

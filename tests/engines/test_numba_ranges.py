@@ -379,26 +379,26 @@ def test_a_stage_has_the_streets_of_its_tree() -> None:
 def test_a_check_within_the_iterations_is_the_exploitability(name: str, storage: str) -> None:
     for merge in (False, True):
         run = Run(compile_range_tree(GAMES[name], merge=merge), parse("hs-dcfr"), storage=storage)
-        check = np.zeros(2)
         assert run.can_check
-        run.advance(3)
-        run.advance(4, check)
+        assert run.advance(3) is None
+        wins = run.advance(4, check=True)
+        assert wins is not None
         exact = run.measure()
-        assert check[::-1] == pytest.approx(exact.per_seat, abs=1e-5 * GAMES[name].rules.pot)
+        assert wins[::-1] == pytest.approx(exact.per_seat, abs=1e-5 * GAMES[name].rules.pot)
         before = [np.array(regrets.regret) for regrets in run.cfr.pair]
-        run.cfr.advance(np.ones((1, 3)), 8, check)  # no iteration: nothing is learnt
+        run.cfr.advance(np.ones((1, 3)), 8, check=True)  # no iteration: nothing is learnt
         for mine, then in zip(run.cfr.pair, before, strict=True):
             np.testing.assert_array_equal(np.array(mine.regret), then)
 
 
 @pytest.mark.parametrize("schedule", ["hs-dcfr", "pcfr+", "cfr-br", "cfr"])
 def test_a_run_goes_on_when_the_engine_gets_other_threads(schedule: str) -> None:
-    tree, check = compile_range_tree(GAMES["turn"]), np.zeros(2)
+    tree = compile_range_tree(GAMES["turn"])
     engine = NumbaRangeEngine(tree, 1)
     runs = [Run(tree, parse(schedule), on=engine) for _ in range(2)]
     for threads in (1, 2, 2, 1):
         engine.set_threads(threads)
-        runs[0].advance(3, check)
+        runs[0].advance(3, check=True)
     runs[1].advance(12)
     for one, two in zip(*(run.cfr.pair for run in runs), strict=True):
         np.testing.assert_array_equal(one.regret, two.regret)

@@ -64,14 +64,17 @@ Pair = tuple[Regrets, Regrets]
 """The numbers of both players."""
 
 
+Wins = tuple[float, float]
+"""What each player's best response to the other's strategy wins."""
+
+
 class Loop(Protocol):
     """Iterations on the same arrays, many in one call; see `Engine.loop`."""
 
-    def __call__(self, rates: Array, check: Floats | None = None) -> None:
+    def __call__(self, rates: Array, check: bool = False) -> Wins | None:
         """Run ``len(rates) - 1`` iterations; `rates` are those of `Engine.rates`.
 
-        What each player's best response to the averages wins is written to `check` [2] by an engine
-        that `can_check`; others ignore it.
+        With `check`, an engine that `can_check` returns what best responses to the averages win.
         """
 
 
@@ -146,9 +149,10 @@ class Engine(Protocol):
         """
 
     def loop(self, pair: Pair, reach: Both, alternating: bool, responder: int) -> Loop:
-        """Iterations on these arrays, which must not be replaced; equal to `solve.cfr.Cfr`.
+        """Iterations on the arrays of `pair`, in which `reach` is as it is now.
 
-        Only `fused` engines have it. `responder` is the player who plays a best response, or -1.
+        They are those of `solve.cfr.Cfr`. Only `fused` engines have it. `responder` is the player
+        who plays a best response, or -1.
         """
 
     def repeat(self, turn: Callable[[Array], None], rates: Array, key: object) -> None:

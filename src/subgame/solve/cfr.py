@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.contract import Array, Both, Engine, Loop, Mode, Regrets
+from subgame.engines.contract import Array, Both, Engine, Loop, Mode, Regrets, Wins
 from subgame.errors import SubgameError
 from subgame.solve.schedule import AHEAD
 from subgame.tree.public_tree import both
@@ -95,9 +95,8 @@ class Cfr:
         )
         self.reach: Both = (mine, yours)
         self.released = False
+        self._fused = learner is None and engine.fused and prediction == 1
         self._loop: Loop | None = None
-        if learner is None and engine.fused and prediction == 1:
-            self._loop = engine.loop(self.pair, self.reach, self.alternating, self.responder)
 
     @property
     def _plain(self) -> bool:
@@ -107,21 +106,23 @@ class Cfr:
         instants = [isinstance(numbers.instant, np.ndarray) for numbers in self.pair]
         return isinstance(self.engine.tree, SequenceTree) and all(instants) and not self.learner
 
-    def advance(self, discounts: Floats, begin: int, check: Floats | None = None) -> None:
+    def advance(self, discounts: Floats, begin: int, check: bool = False) -> Wins | None:
         """Run ``len(discounts) - 1`` iterations, the first of which is number `begin`."""
-        self.iterate(self.engine.rates(discounts, begin), check)
+        return self.iterate(self.engine.rates(discounts, begin), check)
 
-    def iterate(self, rates: Array, check: Floats | None = None) -> None:
+    def iterate(self, rates: Array, check: bool = False) -> Wins | None:
         """Run ``len(rates) - 1`` iterations; `rates` are those of `Engine.rates`.
 
-        `check` [2] becomes what best responses to the averages win, where `can_check`.
+        With `check`, where `can_check`, it returns what best responses to the averages win.
         """
         if self._loop is not None:
-            self._loop(rates, check)
-            return
+            return self._loop(rates, check)
         self.check_whole()
+        if self._fused:
+            self._loop = self.engine.loop(self.pair, self.reach, self.alternating, self.responder)
+            return self._loop(rates, check)
         if len(rates) < 2:
-            return
+            return None
         engine, learner = self.engine, self.learner
         engine.prepare(self.reach, -1 if learner is None else learner.player)
         if learner is not None:
@@ -130,6 +131,7 @@ class Cfr:
             blind = self.pair[1]._replace(average=None)
             engine.sweep(1, Mode.RESPOND, (blind, self.pair[0]), (rates[0], rates[0]), self.reach)
         engine.repeat(self.turn, rates, self)
+        return None
 
     def check_whole(self) -> None:
         """Raise an error if the regrets were given up."""

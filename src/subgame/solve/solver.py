@@ -39,7 +39,7 @@ from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
-    from subgame.engines.contract import Engine, Numbers
+    from subgame.engines.contract import Engine, Numbers, Wins
     from subgame.solve.cfr import Learner
 
 Floats = NDArray[np.float64]
@@ -214,15 +214,17 @@ class Run:
         self.about: dict[str, str] = {}
         """What a checkpoint says besides: the parameters of the game."""
 
-    def advance(self, count: int, check: Floats | None = None) -> None:
-        """Run `count` iterations; `check` is as in `Cfr.advance`."""
+    def advance(self, count: int, check: bool = False) -> Wins | None:
+        """Run `count` iterations; `check` and what is returned are as in `Cfr.iterate`."""
         kind, first = self.schedule.sampling, self.iteration + 1
+        wins = None
         if kind == "none":
-            self.cfr.iterate(self._rates.of(first, count + 1), check)
+            wins = self.cfr.iterate(self._rates.of(first, count + 1), check)
         else:
             discounts = self.schedule.discounts(first, count + 1)
             self.engine.sample(self.cfr.pair, discounts, kind, self.random)
         self.iteration += count
+        return wins
 
     @property
     def _last(self) -> bool:
@@ -283,11 +285,11 @@ class Run:
         plain = self.least > 0 and not self.tree.not_plain and not self.schedule.tremble
         return plain and not self._last and self.cfr.can_check and self.own
 
-    def rough(self, check: Floats | None, target: float | None) -> Exploitability | None:
+    def rough(self, wins: Wins | None, target: float | None) -> Exploitability | None:
         """A check in float32, if it is certain that the target is not reached yet; else None."""
-        if check is None or target is None:
+        if wins is None or target is None:
             return None
-        gap = Exploitability((float(check[1]), float(check[0])))
+        gap = Exploitability((wins[1], wins[0]))
         return gap if gap > target + self.doubt else None
 
     def measure(self, gap: Exploitability | None = None) -> Exploitability:
@@ -445,8 +447,8 @@ def drive(
     The time of so many iterations in `reserve` is left for what follows.
     """
     run.advance(0)
-    rough = np.zeros(2) if measured and stop.target is not None and run.can_check else None
-    if measured and (stop.seconds is not None or rough is None):
+    rough = measured and stop.target is not None and run.can_check
+    if measured and (stop.seconds is not None or not rough):
         run.evaluate(run._weights())  # loads the kernels before the clock starts
     began, saved, clock = now() - run.seconds, now(), Pace(stop.seconds, now, reserve)
     pace = 1 if stop.seconds is not None else first_slice(run.tree, SLICE)
@@ -458,9 +460,8 @@ def drive(
             if stop.iterations is not None:
                 count = max(0, min(count, int(stop.iterations) - run.iteration))
             checked = measured and count == ahead
-            check = rough if checked else None
             before = now()
-            run.advance(count, check)
+            wins = run.advance(count, rough and checked)
             after = now()
             run.seconds = after - began
             seconds = max(after - before, 1e-9) / max(count, 1)
@@ -470,7 +471,7 @@ def drive(
             fits = clock.fitting(run.seconds, pace)
             pace = max(1, fits)
             if checked:
-                gap = run.measure(run.rough(check, stop.target))
+                gap = run.measure(run.rough(wins, stop.target))
                 first = first or float(gap)
             if stop.reached(run.curve):
                 stopped = "target"

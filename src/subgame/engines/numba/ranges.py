@@ -9,21 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.base import EngineBase
-from subgame.engines.contract import Both, Floats, Loop, Mode, Numbers, Pair, Regrets, Response
+from subgame.engines.contract import Both, Floats, Mode, Numbers, Pair, Regrets, Response
 from subgame.engines.numba.native import Kernel, Packed
+from subgame.engines.numba.range_loop import RangeLoop
 from subgame.engines.numba.range_scratch import (
     NOBODY,
     OPPOSING,
     OWN,
-    THEIRS,
-    UNCHECKED,
     Int16Numbers,
-    Job,
     Precision,
     Rows,
     Scratch,
     Workers,
-    iterations_form,
     match_form,
     none_like,
     numbers_of,
@@ -52,9 +49,7 @@ SMALL = 1 << 24
 """Bytes that are always there; to ask the system takes a tenth of a small river's solve."""
 LOCKED = 1e30
 """Regrets of locked hands, times probabilities: whatever is learnt later is lost to rounding."""
-RUN_ITERATIONS, RUN_SWEEP = (
-    Kernel("range_kernels", name) for name in ("run_iterations", "run_sweep")
-)
+RUN_SWEEP = Kernel("range_kernels", "run_sweep")
 RUN_MATCH, RUN_REACH, RUN_OPPOSING = (
     Kernel("range_rows", name) for name in ("run_match", "run_reach", "run_opposing")
 )
@@ -102,20 +97,22 @@ class NumbaRangeEngine(EngineBase):
         self._asked = threads
         share = ALONE if len(tree.boards.street) == 1 else SHARE
         threads = threads or min(cores(), max(1, self.size // share))
-        self._workers = Workers(tree, threads)
+        self.workers = Workers(tree, threads)
         self._seen: dict[Precision, _Views] = {}
+        self._entered: tuple[Floats, ...] = ()  # what the workspace of float32 has
 
     @property
     def threads(self) -> int:
         """The number of threads in use."""
-        return self._workers.threads
+        return self.workers.threads
 
     def set_threads(self, threads: int) -> None:
         """Use that many threads from now on."""
         self._asked = threads
         if threads != self.threads:
-            self._workers.close()
-            self._workers, self._seen = Workers(self.tree, threads), {}
+            self.workers.close()
+            self.workers, self._seen = Workers(self.tree, threads), {}
+            self._entered = ()
 
     # The roots -------------------------------------------------------------------------------
     @cached_property
@@ -129,15 +126,22 @@ class NumbaRangeEngine(EngineBase):
         if self.many == 1:
             self._views(dtype).reach[p][:] = reach.take(self.stand[p], axis=1)
             return
-        top, entered = self._workers.workspace(dtype).top, reach.reshape(self.ways, self.many, -1)
+        top, entered = self.workers.workspace(dtype).top, reach.reshape(self.ways, self.many, -1)
         into = self._at_roots(top, top.way, int(top.way_at[p]))
         into[:, :, : entered.shape[2]] = entered.transpose(1, 0, 2)
         into[:, :, entered.shape[2] :] = 0
 
+    def enter_once(self, reach: Both) -> None:
+        """Copy the reach of both players into the workspace of float32, unless it is there."""
+        if self._entered is not reach:
+            for p in (0, 1):
+                self._enter(np.float32, p, reach[p])
+            self._entered = reach
+
     def _views(self, dtype: Precision) -> _Views:
         """The numbers at the roots of a single board."""
         if dtype not in self._seen:
-            top = self._workers.workspace(dtype).top
+            top = self.workers.workspace(dtype).top
             reach = both(
                 lambda p: self._at_roots(top, top.way, int(top.way_at[p]))[
                     0, :, : len(self.stand[p])
@@ -158,12 +162,12 @@ class NumbaRangeEngine(EngineBase):
             paid = self._views(dtype).paid.take(self.places[p], axis=1)
             out: Floats = paid.astype(np.float64, copy=False)
             return out / self.tree.deals
-        top = self._workers.workspace(dtype).top
+        top = self.workers.workspace(dtype).top
         paid, held = self._at_roots(top, top.result, int(top.result_at[0])), self._held[p]
         values = np.where(held[:, None], paid[:, :, : held.shape[1]], 0).astype(np.float64)
         return values.transpose(1, 0, 2).reshape(self.ways * self.many, -1) / self.tree.deals
 
-    def _run(
+    def run(
         self,
         dtype: Precision,
         kind: tuple[int, int, int],
@@ -174,7 +178,7 @@ class NumbaRangeEngine(EngineBase):
         """One sweep of `kind` (traverser, mode, whose average is updated) after `_enter`."""
         (one, mine), (two, theirs) = numbers_of(pair[0]), numbers_of(pair[1])
         items = (*kind, *mine, *theirs, rates)
-        self._workers.run(dtype, RUN_SWEEP, sweep_form(one, two), items, rows)
+        self.workers.run(dtype, RUN_SWEEP, sweep_form(one, two), items, rows)
 
     # Learning --------------------------------------------------------------------------------
     def regrets(self, p: int, *, predictive: bool = False) -> Regrets:
@@ -209,18 +213,18 @@ class NumbaRangeEngine(EngineBase):
 
     def sweep(self, p: int, mode: Mode, pair: Pair, rates: Both, reach: Both) -> Floats:
         """One traversal for player `p`; returns the values [root, infoset]."""
-        self._hold(pair if p == 0 else pair[::-1])
-        for q in (0, 1):
-            self._enter(np.float32, q, reach[q])
+        self.hold(pair if p == 0 else pair[::-1])
+        self._entered = ()
+        self.enter_once(reach)
         learns = mode in (Mode.LEARN, Mode.RESPOND) and pair[0].average is not None
-        self._run(np.float32, (p, int(mode), OWN if learns else NOBODY), pair, np.stack(rates))
+        self.run(np.float32, (p, int(mode), OWN if learns else NOBODY), pair, np.stack(rates))
         return self._paid(np.float32, p)
 
-    def loop(self, pair: Pair, reach: Both, alternating: bool, responder: int) -> Loop:
-        """Iterations on these arrays, see `_Loop`."""
-        return _Loop(self, pair, reach, alternating, responder)
+    def loop(self, pair: Pair, reach: Both, alternating: bool, responder: int) -> RangeLoop:
+        """Iterations on the arrays of `pair`."""
+        return RangeLoop(self, pair, reach, alternating, responder)
 
-    def _hold(self, pair: Pair) -> bool:
+    def hold(self, pair: Pair) -> bool:
         """Set the regrets of locked hands; whether there are any."""
         if not self.tree.has_locks:
             return False
@@ -233,11 +237,11 @@ class NumbaRangeEngine(EngineBase):
 
     @property
     def can_check(self) -> bool:
-        """Whether a `_Loop` can measure the averages: one first board and one betting root."""
+        """Whether a `RangeLoop` can measure the averages: one first board and one betting root."""
         return self.many == self.ways == 1
 
     @cached_property
-    def _checked(self) -> tuple[Floats, Packed]:
+    def checked(self) -> tuple[Floats, Packed]:
         """[2] where kernels write a check, and what they take for one."""
         won = np.zeros(2)
         return won, Packed((self._place_reach, won))
@@ -248,19 +252,11 @@ class NumbaRangeEngine(EngineBase):
         reach, deals = self._roots, self.tree.deals
         return both(lambda p: np.bincount(self.places[p], reach[p][0]) / deals)
 
-    def _together(self, pair: Pair, rates: Floats, responder: int) -> None:
-        """One iteration of simultaneous updates: each plays against the other's old strategy."""
-        before = self.snapshot(pair[0])._replace(average=pair[0].average)
-        for p, theirs in enumerate((pair[1], before)):
-            mode = Mode.RESPOND if responder == p else Mode.LEARN
-            kind = (p, int(mode), THEIRS)
-            self._run(np.float32, kind, (pair[p], theirs), rates)
-
     def current(self, p: int, regrets: Regrets, rates: Floats) -> NDArray[np.float32]:
         """The probabilities that regret matching plays, ``[board][tile][action][LANES]``."""
         (form, player), now = numbers_of(regrets), rates[None]
         out = self._spare.pop(p) if p in self._spare else zeros(self.tree.stored(p), np.float32)
-        self._workers.run(np.float32, RUN_MATCH, match_form(form), (p, *player, now, out))
+        self.workers.run(np.float32, RUN_MATCH, match_form(form), (p, *player, now, out))
         lock = self.tree.locks[p]
         return out if lock is None else lock.put(out)
 
@@ -317,7 +313,7 @@ class NumbaRangeEngine(EngineBase):
             mode, mine = Mode.WITHIN, lock.put(np.zeros(self.tree.stored(p), np.float32))
         self._enter(np.float64, 1 - p, against.reach)
         pair = (Regrets(mine, None, None), Regrets(against.sigma, None, None))
-        self._run(np.float64, (p, int(mode), NOBODY), pair, _STILL, rows)
+        self.run(np.float64, (p, int(mode), NOBODY), pair, _STILL, rows)
 
     # Single streets --------------------------------------------------------------------------
     def stage(self, streets: list[Street]) -> NumbaRangeEngine:
@@ -337,7 +333,7 @@ class NumbaRangeEngine(EngineBase):
             out = np.zeros(size)
             out[: f.roots[street], :, :wide] = self.enter(p, above, street)
             items = (p, street, first, *player, _STILL, out)
-            self._workers.run(np.float64, RUN_REACH, reach_form(form), items)
+            self.workers.run(np.float64, RUN_REACH, reach_form(form), items)
             reached.append(out[:, :, :wide])
             above = reached[-1][f.leaf_row[f.leaf_at[sp] : f.leaf_at[sp + 1]]]
         return reached
@@ -347,7 +343,7 @@ class NumbaRangeEngine(EngineBase):
     ) -> list[Floats]:
         """Per street [row, board, hand]: player `p`'s value of each row; see `contract`."""
         self._check_plain()
-        top = self._workers.workspace(np.float64).top
+        top = self.workers.workspace(np.float64).top
         boards = np.diff(self.first)
         shapes = list(zip(self.tree.betting_tree.rows[p::2], boards, top.wide, strict=True))
         sizes = [int(np.prod(shape)) for shape in shapes]
@@ -366,7 +362,7 @@ class NumbaRangeEngine(EngineBase):
 
         None is a best response. The tree must have one first board. Its hands may be merged.
         """
-        wide = int(self._workers.workspace(np.float64).top.wide[0])
+        wide = int(self.workers.workspace(np.float64).top.wide[0])
         count, at = self.tree.streets[0].rows[p], np.full(len(self.tree.streets), -1)
         at[0] = 0
         rows = Rows(np.zeros(count * wide), at)
@@ -414,7 +410,7 @@ class NumbaRangeEngine(EngineBase):
         tall = padded(max(self._wide(q, street) for q in (0, 1))) + LANES
         sizes = (tall, tall, self.tree.num_cards)
         space = tuple(np.zeros((self.threads, size * LANES)) for size in sizes)
-        self._workers.run(np.float64, RUN_OPPOSING, OPPOSING, (p, first, opponent, out, *space))
+        self.workers.run(np.float64, RUN_OPPOSING, OPPOSING, (p, first, opponent, out, *space))
         out /= self.tree.deals
         return out
 
@@ -439,62 +435,3 @@ class NumbaRangeEngine(EngineBase):
                 "Hands are merged by suit symmetry in this tree, so single streets cannot be "
                 "evaluated; compile the game with merge=False."
             )
-
-
-class _Loop:
-    """Iterations of an engine on the same arrays, whose addresses are read once.
-
-    A player's average is updated in the opponent's sweep, which computes the player's reach anyway
-    (see `range_kernels.keeping`).
-    """
-
-    def __init__(
-        self, engine: NumbaRangeEngine, pair: Pair, reach: Both, alternating: bool, responder: int
-    ) -> None:
-        self.engine, self.pair, self.reach = engine, pair, reach
-        self.alternating, self.responder = alternating, responder
-        self._workers = engine._workers
-        self._job: Job | None = None
-
-    def __call__(self, rates: Floats, check: Floats | None = None) -> None:
-        """Run ``len(rates) - 1`` iterations.
-
-        Where the engine `can_check`, `check` [2] becomes what each player's best response to the
-        averages wins. It is computed in float32, with errors below a millionth of all chips.
-        """
-        engine, pair, count = self.engine, self.pair, len(rates) - 1
-        if count < 1:
-            return
-        if engine._hold(pair) and count > 1 and rates[0, 3] == 0:  # its discount may be 0
-            self(rates[:2])
-            self(rates[1:], check)
-            return
-        for p in (0, 1):
-            engine._enter(np.float32, p, self.reach[p])
-        if self.responder == 1:  # answers player 0's first strategy before it is played
-            kind = (1, int(Mode.RESPOND), NOBODY)
-            engine._run(np.float32, kind, (pair[1], pair[0]), rates[[0, 0]])
-        if not self.alternating:
-            for t in range(count):
-                engine._together(pair, rates[[t, t]], self.responder)
-            return
-        job = self._job
-        if job is None or self._workers is not engine._workers:  # it has other threads now
-            job = self._bind()
-        if check is None:
-            job(rates, self.responder, UNCHECKED)
-        else:
-            won, checked = engine._checked
-            job(rates, self.responder, checked)
-            check[:] = won
-
-    def _bind(self) -> Job:
-        """The kernel of alternating updates, with the arrays of this loop."""
-        last = self.pair
-        if all(regrets.average is not None for regrets in last):  # they are played in a check
-            last = both(lambda p: Regrets(self.pair[p].average, None, None))
-        forms, arrays = zip(*map(numbers_of, (*self.pair, *last)), strict=True)
-        self._workers = self.engine._workers
-        job = self._workers.job(np.float32, RUN_ITERATIONS, iterations_form(forms))
-        self._job = job = job.bound(*sum(arrays, ()))
-        return job

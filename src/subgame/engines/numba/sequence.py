@@ -146,10 +146,11 @@ class NumbaSequenceEngine(EngineBase):
         return self._at_roots(p, value)
 
     def loop(self, pair: Pair, reach: Both, alternating: bool, responder: int) -> Loop:
-        """Iterations on these arrays."""
+        """Iterations on the arrays of `pair`."""
+        entered = both(lambda p: reach[p].copy())
 
-        def run(rates: Floats, check: Floats | None = None) -> None:
-            first, second = self._state(0, pair[0], reach[0]), self._state(1, pair[1], reach[1])
+        def run(rates: Floats, check: bool = False) -> None:
+            first, second = both(lambda p: self._state(p, pair[p], entered[p]))
             self._calls.iterations(*first, *second, rates, alternating, responder)
 
         return run
