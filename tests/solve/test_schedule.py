@@ -221,6 +221,7 @@ def test_rates_are_the_same_however_many_are_made_at_once(name: str, storage: st
     for first, count in ((1, 17), (17, 240), (200, 57), (250, 300), (300, 1), (1, 2), (10**6, 3)):
         alone = run.rates(plan.discounts(first, count), first)
         np.testing.assert_array_equal(rates.of(first, count), alone)
+        alone[:] = -1  # theirs to change
 
 
 def test_asymmetric_prediction_is_for_sequence_trees() -> None:

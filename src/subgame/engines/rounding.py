@@ -55,6 +55,18 @@ def dithered(discounts: Floats, begin: int, storage: str = "float32") -> Floats:
     fades, and the fade of the average, whose base is 1. The last is the least probability of every
     action, which `discounts` ``[t, 4]`` may have as well.
     """
+    if len(discounts) > AHEAD:
+        return _dithered(discounts, begin, storage)
+    return _remembered(discounts.tobytes(), len(discounts), begin, storage).copy()
+
+
+@lru_cache(maxsize=64)
+def _remembered(discounts: bytes, count: int, begin: int, storage: str) -> Floats:
+    """`_dithered`, cached because most solves begin with the same discounts."""
+    return _dithered(np.frombuffer(discounts).reshape(count, -1), begin, storage)
+
+
+def _dithered(discounts: Floats, begin: int, storage: str) -> Floats:
     block, at = divmod(begin - 1, AHEAD)
     count = len(discounts)
     if at + count <= AHEAD:

@@ -467,9 +467,10 @@ def drive(
             seconds = max(after - before, 1e-9) / max(count, 1)
             few = min(FEWEST, int(LONGEST / seconds))
             pace = max(1, min(4 * pace, max(few, int(SLICE / seconds))))
-            clock.ran(count, after - before)
-            fits = clock.fitting(run.seconds, pace)
-            pace = max(1, fits)
+            if stop.seconds is not None:
+                clock.ran(count, after - before)
+                fits = clock.fitting(run.seconds, pace)
+                pace = max(1, fits)
             if checked:
                 gap = run.measure(run.rough(wins, stop.target))
                 first = first or float(gap)

@@ -2,26 +2,47 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from subgame.engines.contract import Both, Floats, Mode, Pair, Regrets, Wins
-from subgame.engines.numba.native import Kernel
+from subgame.engines.numba.native import Kernel, Packed
 from subgame.engines.numba.range_scratch import (
     NOBODY,
     THEIRS,
     UNCHECKED,
     Job,
+    Precision,
+    Workers,
     iterations_form,
     numbers_of,
 )
 from subgame.tree.public_tree import both
 
-if TYPE_CHECKING:
-    from subgame.engines.numba.ranges import NumbaRangeEngine
-
 RUN_ITERATIONS = Kernel("range_kernels", "run_iterations")
+
+
+class Sweeper(Protocol):
+    """What a loop needs of its engine, which is a `ranges.NumbaRangeEngine`."""
+
+    workers: Workers
+
+    @property
+    def checked(self) -> tuple[Floats, Packed]:
+        """[2] where kernels write a check, and what they take for one."""
+
+    def hold(self, pair: Pair) -> bool:
+        """Set the regrets of locked hands; whether there are any."""
+
+    def write_reach(self, dtype: Precision, p: int, reach: Floats) -> None:
+        """Copy player `p`'s reach [root, infoset] into the workspace."""
+
+    def run(self, kind: tuple[int, int, int], pair: Pair, rates: Floats) -> None:
+        """One sweep."""
+
+    def snapshot(self, regrets: Regrets) -> Regrets:
+        """A copy of what is played now, without an average."""
 
 
 class RangeLoop:
@@ -32,7 +53,7 @@ class RangeLoop:
     """
 
     def __init__(
-        self, engine: NumbaRangeEngine, pair: Pair, reach: Both, alternating: bool, responder: int
+        self, engine: Sweeper, pair: Pair, reach: Both, alternating: bool, responder: int
     ) -> None:
         self.engine, self.pair = engine, pair
         self.reach: Both = both(lambda p: reach[p].copy())
@@ -52,10 +73,11 @@ class RangeLoop:
         if engine.hold(pair) and count > 1 and rates[0, 3] == 0:  # its discount may be 0
             self(rates[:2])
             return self(rates[1:], check)
-        engine.enter_once(self.reach)
+        for p in (0, 1):
+            engine.write_reach(np.float32, p, self.reach[p])
         if self.responder == 1:  # answers player 0's first strategy before it is played
             kind = (1, int(Mode.RESPOND), NOBODY)
-            engine.run(np.float32, kind, (pair[1], pair[0]), rates[[0, 0]])
+            engine.run(kind, (pair[1], pair[0]), rates[[0, 0]])
         if not self.alternating:
             for t in range(count):
                 self._together(rates[[t, t]])
@@ -88,4 +110,4 @@ class RangeLoop:
         before = engine.snapshot(pair[0])._replace(average=pair[0].average)
         for p, theirs in enumerate((pair[1], before)):
             mode = Mode.RESPOND if self.responder == p else Mode.LEARN
-            engine.run(np.float32, (p, int(mode), THEIRS), (pair[p], theirs), rates)
+            engine.run((p, int(mode), THEIRS), (pair[p], theirs), rates)

@@ -19,7 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 from subgame.engines.contract import Floats, Regrets
 from subgame.engines.contract import Numbers as Stored
 from subgame.engines.numba.native import Argument, Blank, Call, Kernel, Packed, address
-from subgame.engines.rounding import LEAST, TOP
+from subgame.engines.rounding import LEAST, TOP, dithered
 from subgame.tree.public_tree import Reals
 from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.deal import padded
@@ -312,6 +312,8 @@ def _pack(sizes: Ints) -> tuple[int, NDArray[np.int64]]:
 NONE: NDArray[np.float32] = np.zeros(1, dtype=np.float32)
 NOTHING: Floats = np.zeros(0)
 UNCHECKED = Packed(((NOTHING, NOTHING), NOTHING))
+STILL: Floats = dithered(np.ones((2, 3)), 1)
+"""Rates without any discount."""
 INTEGER, RATES = Blank(""), Blank("d2")
 CHECK = Blank(UNCHECKED.kind, len(UNCHECKED.slots))
 Kinds = tuple[bool, bool, bool]
@@ -353,6 +355,12 @@ def iterations_form(players: tuple[Kinds, ...]) -> Form:
 @lru_cache
 def sweep_form(one: Kinds, two: Kinds) -> Form:
     return Form(3 * (INTEGER,), (player_form(one), player_form(two)), RATES)
+
+
+@lru_cache
+def evaluation_form(p: int, mode: int, one: Kinds, two: Kinds) -> Form:
+    """A sweep of player `p` without any discount, which updates no averages."""
+    return Form((p, mode, NOBODY), (player_form(one), player_form(two)), Packed(STILL))
 
 
 @lru_cache

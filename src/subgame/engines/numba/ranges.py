@@ -16,11 +16,13 @@ from subgame.engines.numba.range_scratch import (
     NOBODY,
     OPPOSING,
     OWN,
+    STILL,
     Int16Numbers,
     Precision,
     Rows,
     Scratch,
     Workers,
+    evaluation_form,
     match_form,
     none_like,
     numbers_of,
@@ -39,8 +41,6 @@ from subgame.tree.ranges.stage import stage_tree
 from subgame.tree.ranges.tree import RangeTree
 
 Ints = NDArray[np.int64]
-_STILL: Floats = dithered(np.ones((2, 3)), 1)
-"""Rates without any discount."""
 SHARE, ALONE = 50_000, 500_000
 """Actions times hands, over all boards, that a thread must have to do, and the same on a single
 board, whose threads wait for one another several times in an iteration: two of them lose with
@@ -99,7 +99,7 @@ class NumbaRangeEngine(EngineBase):
         threads = threads or min(cores(), max(1, self.size // share))
         self.workers = Workers(tree, threads)
         self._seen: dict[Precision, _Views] = {}
-        self._entered: tuple[Floats, ...] = ()  # what the workspace of float32 has
+        self._entered: dict[tuple[Precision, int], Floats] = {}  # of a single board
 
     @property
     def threads(self) -> int:
@@ -111,8 +111,8 @@ class NumbaRangeEngine(EngineBase):
         self._asked = threads
         if threads != self.threads:
             self.workers.close()
-            self.workers, self._seen = Workers(self.tree, threads), {}
-            self._entered = ()
+            self.workers = Workers(self.tree, threads)
+            self._seen, self._entered = {}, {}
 
     # The roots -------------------------------------------------------------------------------
     @cached_property
@@ -121,22 +121,20 @@ class NumbaRangeEngine(EngineBase):
         hands = self.tree.boards.hands[: 2 * self.many].reshape(-1, 2)
         return both(lambda p: np.arange(int(hands[:, p].max())) < hands[:, p, None])
 
-    def _enter(self, dtype: Precision, p: int, reach: Floats) -> None:
-        """Copy player `p`'s reach [root, infoset] into the workspace."""
+    def write_reach(self, dtype: Precision, p: int, reach: Floats) -> None:
+        """Copy player `p`'s reach [root, infoset] into the workspace, if it is not there yet.
+
+        The array must not be changed afterwards.
+        """
         if self.many == 1:
-            self._views(dtype).reach[p][:] = reach.take(self.stand[p], axis=1)
+            if self._entered.get((dtype, p)) is not reach:
+                self._views(dtype).reach[p][:] = reach.take(self.stand[p], axis=1)
+                self._entered[dtype, p] = reach
             return
         top, entered = self.workers.workspace(dtype).top, reach.reshape(self.ways, self.many, -1)
         into = self._at_roots(top, top.way, int(top.way_at[p]))
         into[:, :, : entered.shape[2]] = entered.transpose(1, 0, 2)
         into[:, :, entered.shape[2] :] = 0
-
-    def enter_once(self, reach: Both) -> None:
-        """Copy the reach of both players into the workspace of float32, unless it is there."""
-        if self._entered is not reach:
-            for p in (0, 1):
-                self._enter(np.float32, p, reach[p])
-            self._entered = reach
 
     def _views(self, dtype: Precision) -> _Views:
         """The numbers at the roots of a single board."""
@@ -167,18 +165,11 @@ class NumbaRangeEngine(EngineBase):
         values = np.where(held[:, None], paid[:, :, : held.shape[1]], 0).astype(np.float64)
         return values.transpose(1, 0, 2).reshape(self.ways * self.many, -1) / self.tree.deals
 
-    def run(
-        self,
-        dtype: Precision,
-        kind: tuple[int, int, int],
-        pair: Pair,
-        rates: Floats,
-        rows: Rows | None = None,
-    ) -> None:
-        """One sweep of `kind` (traverser, mode, whose average is updated) after `_enter`."""
+    def run(self, kind: tuple[int, int, int], pair: Pair, rates: Floats) -> None:
+        """One sweep of `kind` (traverser, mode, whose average is updated) after `write_reach`."""
         (one, mine), (two, theirs) = numbers_of(pair[0]), numbers_of(pair[1])
         items = (*kind, *mine, *theirs, rates)
-        self.workers.run(dtype, RUN_SWEEP, sweep_form(one, two), items, rows)
+        self.workers.run(np.float32, RUN_SWEEP, sweep_form(one, two), items)
 
     # Learning --------------------------------------------------------------------------------
     def regrets(self, p: int, *, predictive: bool = False) -> Regrets:
@@ -214,10 +205,10 @@ class NumbaRangeEngine(EngineBase):
     def sweep(self, p: int, mode: Mode, pair: Pair, rates: Both, reach: Both) -> Floats:
         """One traversal for player `p`; returns the values [root, infoset]."""
         self.hold(pair if p == 0 else pair[::-1])
-        self._entered = ()
-        self.enter_once(reach)
+        for q in (0, 1):
+            self.write_reach(np.float32, q, reach[q].copy())
         learns = mode in (Mode.LEARN, Mode.RESPOND) and pair[0].average is not None
-        self.run(np.float32, (p, int(mode), OWN if learns else NOBODY), pair, np.stack(rates))
+        self.run((p, int(mode), OWN if learns else NOBODY), pair, np.stack(rates))
         return self._paid(np.float32, p)
 
     def loop(self, pair: Pair, reach: Both, alternating: bool, responder: int) -> RangeLoop:
@@ -262,7 +253,7 @@ class NumbaRangeEngine(EngineBase):
 
     def behaviour(self, p: int, average: Numbers) -> NDArray[np.float32]:
         """The probabilities of an average; uniform where it is zero."""
-        return self.current(p, Regrets(readable(average), None, None), _STILL[0])
+        return self.current(p, Regrets(readable(average), None, None), STILL[0])
 
     def weights(self, p: int, average: Numbers) -> Numbers:
         """The average itself: kernels play in proportion to it."""
@@ -271,7 +262,8 @@ class NumbaRangeEngine(EngineBase):
     # Evaluation ------------------------------------------------------------------------------
     def plan(self, p: int, sigma: Numbers, reach: Floats | None = None) -> _Plan:
         """A strategy with its reach at the roots, by default the tree's."""
-        return _Plan(readable(sigma), self._roots[p] if reach is None else np.atleast_2d(reach))
+        entered = self._roots[p] if reach is None else np.array(reach, ndmin=2)
+        return _Plan(readable(sigma), entered)
 
     def values(self, p: int, sigma: Numbers, opponent_plan: _Plan) -> Response:
         """Player `p`'s values when playing `sigma`."""
@@ -311,9 +303,11 @@ class NumbaRangeEngine(EngineBase):
             mode, mine = Mode.BEST, none_like(against.sigma)
         else:
             mode, mine = Mode.WITHIN, lock.put(np.zeros(self.tree.stored(p), np.float32))
-        self._enter(np.float64, 1 - p, against.reach)
-        pair = (Regrets(mine, None, None), Regrets(against.sigma, None, None))
-        self.run(np.float64, (p, int(mode), NOBODY), pair, _STILL, rows)
+        self.write_reach(np.float64, 1 - p, against.reach)
+        one, me = numbers_of(Regrets(mine, None, None))
+        two, opponent = numbers_of(Regrets(against.sigma, None, None))
+        form = evaluation_form(p, int(mode), one, two)
+        self.workers.run(np.float64, RUN_SWEEP, form, (*me, *opponent), rows)
 
     # Single streets --------------------------------------------------------------------------
     def stage(self, streets: list[Street]) -> NumbaRangeEngine:
@@ -332,7 +326,7 @@ class NumbaRangeEngine(EngineBase):
             size = (int(f.rows[sp]), int(self.first[street + 1]) - first, padded(wide))
             out = np.zeros(size)
             out[: f.roots[street], :, :wide] = self.enter(p, above, street)
-            items = (p, street, first, *player, _STILL, out)
+            items = (p, street, first, *player, STILL, out)
             self.workers.run(np.float64, RUN_REACH, reach_form(form), items)
             reached.append(out[:, :, :wide])
             above = reached[-1][f.leaf_row[f.leaf_at[sp] : f.leaf_at[sp + 1]]]
