@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import subgame as sg
-from subgame.engines.numba import linux, native, ranges
+from subgame.engines.numba import linux, native, range_loop, ranges
 from subgame.engines.numba.native import Blank, Call, Kernel, Packed
 from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.games.holdem.cards import Deck
@@ -24,7 +24,10 @@ from subgame.tree.ranges.tree import RangeTree
 
 ON_LINUX = sys.platform == "linux" and platform.machine() == "x86_64"
 """Where objects are loaded without LLVM."""
-KERNELS = ("RUN_ITERATIONS", "RUN_SWEEP", "RUN_MATCH", "RUN_REACH", "RUN_OPPOSING")
+KERNELS = (
+    (range_loop, "RUN_ITERATIONS"),
+    *((ranges, f"RUN_{name}") for name in ("SWEEP", "MATCH", "REACH", "OPPOSING")),
+)
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +58,9 @@ def solved(tree: RangeTree) -> list[Any]:
 
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels that have loaded nothing yet."""
-    for name in KERNELS:
-        old: Kernel = getattr(ranges, name)
-        monkeypatch.setattr(ranges, name, Kernel(old.module.rpartition(".")[2], old.name))
+    for module, name in KERNELS:
+        old: Kernel = getattr(module, name)
+        monkeypatch.setattr(module, name, Kernel(old.module.rpartition(".")[2], old.name))
 
 
 def same(one: list[Any], two: list[Any]) -> bool:
