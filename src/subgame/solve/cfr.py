@@ -45,15 +45,15 @@ class Rates:
 
     def __init__(self, engine: Engine, schedule: Schedule) -> None:
         self._engine, self._schedule = engine, schedule
-        self._first, self._ahead = 1, engine.rates(schedule.discounts(1, AHEAD), 1)
+        self._first = 1
+        self._ahead: Array = ()
 
     def of(self, first: int, count: int) -> Array:
         """Those of `count` iterations from `first` on, which counts from 1."""
         at = first - self._first
         if at < 0 or at + count > len(self._ahead):
             discounts = self._schedule.discounts(first, max(count, AHEAD))
-            self._first, self._ahead = first, self._engine.rates(discounts, first)
-            at = 0
+            self._first, self._ahead, at = first, self._engine.rates(discounts, first), 0
         return self._ahead[at : at + count]
 
 
