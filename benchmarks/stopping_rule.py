@@ -7,8 +7,8 @@ from one of them, compiles the tree and loads the kernels outside of the clock. 
 ``solve(tree, target=…)``: blank regrets, iterations, all checks, the final exploitability, the
 value and the strategy. This is what `subgame bench holdem` calls a whole solve; `race_commits.py`
 counts iterations only. Times are CPU times of the process, and minima over all solves and rounds.
-Names of spots are those of `subgame bench holdem`; targets are per cent of the pot. Results that are
-bit for bit the same (strategy, value, exploitability) have the same digest.
+Names of spots are those of `subgame bench holdem`; targets are per cent of the pot. Results
+that are bit for bit the same (strategy, value, exploitability) have the same digest.
 """
 
 from __future__ import annotations
