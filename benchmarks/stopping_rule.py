@@ -7,7 +7,8 @@ from one of them, compiles the tree and loads the kernels outside of the clock. 
 ``solve(tree, target=…)``: blank regrets, iterations, all checks, the final exploitability, the
 value and the strategy. This is what `subgame bench holdem` calls a whole solve; `race_commits.py`
 counts iterations only. Times are CPU times of the process, and minima over all solves and rounds.
-Names of spots are those of `subgame bench holdem`; targets are per cent of the pot.
+Names of spots are those of `subgame bench holdem`; targets are per cent of the pot. Results
+that are bit for bit the same (strategy, value, exploitability) have the same digest.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +51,15 @@ def solved(spot: str) -> dict[str, Any]:
             sg.solve(tree, SCHEDULE, **how)
             took = time.process_time() - began
             best, spent, count = min(best, took), spent + took, count + 1
+        digest = blake2b(repr([result.exploitability, result.value]).encode(), digest_size=8)
+        for probs in result.strategy.probs:
+            digest.update(probs.tobytes())
         answer[str(target)] = {
             "cpu_seconds": best,
             "iterations": result.iterations,
             "checks": len(result.curve),
             "exploitability": float(result.exploitability) / arguments.pot * 100,
+            "digest": digest.hexdigest(),
         }
     return answer
 

@@ -71,7 +71,7 @@ def use(tree: sg.PublicTree, storage: str) -> None:
     run = engine(tree, storage=storage)
     for predictive in (False, True):
         cfr = Cfr(run, predictive=predictive)
-        cfr.advance(np.ones((3, 3)), 1, np.zeros(2) if getattr(run, "can_check", False) else None)
+        cfr.advance(np.ones((3, 3)), 1, check=run.can_check)
         rates = run.rates(np.ones((1, 3)), 1)[0]
         reach = run.roots(0), run.roots(1)
         run.sweep(0, Mode.LEARN, cfr.pair, (rates, rates), reach)

@@ -12,7 +12,7 @@ import subgame as sg
 from holdem_games import GAMES
 from subgame.engines.arrays import regret_matching
 from subgame.engines.contract import Regrets
-from subgame.engines.numba import ranges as module
+from subgame.engines.numba.range_scratch import STILL
 from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.engines.numba.subnormals import read_word, write_word
 from subgame.games.holdem.cards import Deck
@@ -59,7 +59,7 @@ def test_small_weights_count_and_zeros_are_zero(storage: str) -> None:
             elif i % 3 == 2:
                 numbers[at] = -size
         weights[:] = numbers
-        probs = engine.current(0, Regrets(weights, None, None), module._STILL[0])
+        probs = engine.current(0, Regrets(weights, None, None), STILL[0])
         for i, at in enumerate(cells):
             want = np.arange(len(at)) == 0 if i % 3 == 1 else np.full(len(at), 1 / len(at))
             np.testing.assert_allclose(probs[at], want, rtol=1e-6, atol=0)
@@ -91,7 +91,7 @@ def test_hundreds_of_iterations_leave_no_subnormal_number(name: str, schedule: s
     for _ in range(30):
         cfr.advance(plan.discounts(begin, 11), begin)
         begin += 10
-        work = engine._workers.workspace(np.float32)
+        work = engine.workers.workspace(np.float32)
         for regrets in cfr.pair:
             for numbers in regrets:
                 assert numbers is None or subnormal(numbers) == 0

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import subgame as sg
-from subgame.engines.numba import linux, native, ranges
+from subgame.engines.numba import linux, native, range_loop, ranges
 from subgame.engines.numba.native import Blank, Call, Kernel, Packed
 from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.games.holdem.cards import Deck
@@ -24,7 +24,10 @@ from subgame.tree.ranges.tree import RangeTree
 
 ON_LINUX = sys.platform == "linux" and platform.machine() == "x86_64"
 """Where objects are loaded without LLVM."""
-KERNELS = ("RUN_ITERATIONS", "RUN_SWEEP", "RUN_MATCH", "RUN_REACH", "RUN_OPPOSING")
+KERNELS = (
+    (range_loop, "RUN_ITERATIONS"),
+    *((ranges, f"RUN_{name}") for name in ("SWEEP", "MATCH", "REACH", "OPPOSING")),
+)
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +58,9 @@ def solved(tree: RangeTree) -> list[Any]:
 
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels that have loaded nothing yet."""
-    for name in KERNELS:
-        old: Kernel = getattr(ranges, name)
-        monkeypatch.setattr(ranges, name, Kernel(old.module.rpartition(".")[2], old.name))
+    for module, name in KERNELS:
+        old: Kernel = getattr(module, name)
+        monkeypatch.setattr(module, name, Kernel(old.module.rpartition(".")[2], old.name))
 
 
 def same(one: list[Any], two: list[Any]) -> bool:
@@ -350,6 +353,11 @@ def test_a_call_has_the_slots_of_its_kernel(monkeypatch: pytest.MonkeyPatch) -> 
     call(9, None, table, pair)
     assert slots[0] == slots[1]
     assert slots[2] == [9, *slots[0][1:3], 0, 0, *slots[0][5:]]
+    part = call.bound(7, flat)
+    part(table, pair)
+    part.bound(table)(pair)
+    call(9, None, table, pair)  # it has its own blanks still
+    assert slots[3:] == [slots[0], slots[0], slots[2]]
 
 
 @pytest.mark.parametrize(
@@ -370,6 +378,10 @@ def test_a_call_refuses_other_arrays(
         call(item)
     with pytest.raises(ValueError, match="argument"):
         call()
+    with pytest.raises(error):
+        call.bound(item)
+    with pytest.raises(ValueError, match="argument"):
+        call.bound(np.zeros(4), 1)
     assert slots == []
 
 
@@ -388,6 +400,10 @@ def test_without_an_entry_a_call_gives_numba_its_arguments(
     assert two is array
     assert number == 4
     assert recorded.calls[1][0][1].shape == (0,)
+    call.bound(array)(6)
+    (_, two), number = recorded.calls[2]
+    assert two is array
+    assert number == 6
 
 
 # Object code that the package brings ---------------------------------------------------------

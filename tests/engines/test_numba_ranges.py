@@ -10,6 +10,7 @@ import pytest
 import subgame as sg
 from holdem_games import GAMES
 from subgame.engines.contract import Mode, Regrets
+from subgame.engines.numba.range_scratch import STILL
 from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import Holdem
@@ -379,16 +380,61 @@ def test_a_stage_has_the_streets_of_its_tree() -> None:
 def test_a_check_within_the_iterations_is_the_exploitability(name: str, storage: str) -> None:
     for merge in (False, True):
         run = Run(compile_range_tree(GAMES[name], merge=merge), parse("hs-dcfr"), storage=storage)
-        check = np.zeros(2)
         assert run.can_check
-        run.advance(3)
-        run.advance(4, check)
+        assert run.advance(3) is None
+        wins = run.advance(4, check=True)
+        assert wins is not None
         exact = run.measure()
-        assert check[::-1] == pytest.approx(exact.per_seat, abs=1e-5 * GAMES[name].rules.pot)
+        assert wins[::-1] == pytest.approx(exact.per_seat, abs=1e-5 * GAMES[name].rules.pot)
         before = [np.array(regrets.regret) for regrets in run.cfr.pair]
-        run.cfr.advance(np.ones((1, 3)), 8, check)  # no iteration: nothing is learnt
+        run.cfr.advance(np.ones((1, 3)), 8, check=True)  # no iteration: nothing is learnt
         for mine, then in zip(run.cfr.pair, before, strict=True):
             np.testing.assert_array_equal(np.array(mine.regret), then)
+
+
+@pytest.mark.parametrize("mode", ["values", "sweep"])
+def test_the_same_array_of_reach_may_have_other_numbers_later(mode: str) -> None:
+    engine = NumbaRangeEngine(compile_range_tree(GAMES["river"]), 1)
+    sigma = [random_sigma(engine, p, seed=p) for p in (0, 1)]
+    pair = Regrets(sigma[0], None, None), Regrets(sigma[1], None, None)
+    still, reach = engine.rates(np.ones((1, 3)), 1)[0], random_reach(engine, 1, seed=2)
+
+    def values() -> Any:
+        if mode == "values":
+            return engine.values(0, sigma[0], engine.plan(1, sigma[1], reach)).roots
+        return engine.sweep(0, Mode.EVALUATE, pair, (still, still), (engine.roots(0), reach))
+
+    before = values()
+    reach *= 0.5
+    np.testing.assert_allclose(values(), before / 2, rtol=1e-5, atol=1e-6)
+
+
+def test_runs_of_an_engine_with_different_reach_take_turns() -> None:
+    engine, plan = NumbaRangeEngine(compile_range_tree(GAMES["river"]), 1), parse("dcfr")
+    reach = [tuple(random_reach(engine, p, seed) for p in (0, 1)) for seed in (1, 2)]
+    alone = [solved(engine, "dcfr", (6,), reach=entered) for entered in reach]
+    turns = [Cfr(engine, reach=(entered[0], entered[1])) for entered in reach]
+    for begin in (1, 4):
+        for cfr in turns:
+            cfr.advance(plan.discounts(begin, 4), begin)
+            engine.sweep(0, Mode.EVALUATE, cfr.pair, (STILL[0], STILL[0]), turns[0].reach)
+    for one, two in zip(alone, turns, strict=True):
+        for p in (0, 1):
+            np.testing.assert_array_equal(one.pair[p].regret, two.pair[p].regret)
+
+
+@pytest.mark.parametrize("schedule", ["hs-dcfr", "pcfr+", "cfr-br", "cfr"])
+def test_a_run_goes_on_when_the_engine_gets_other_threads(schedule: str) -> None:
+    tree = compile_range_tree(GAMES["turn"])
+    engine = NumbaRangeEngine(tree, 1)
+    runs = [Run(tree, parse(schedule), on=engine) for _ in range(2)]
+    for threads in (1, 2, 2, 1):
+        engine.set_threads(threads)
+        runs[0].advance(3, check=True)
+    runs[1].advance(12)
+    for one, two in zip(*(run.cfr.pair for run in runs), strict=True):
+        np.testing.assert_array_equal(one.regret, two.regret)
+        np.testing.assert_array_equal(one.average, two.average)
 
 
 def test_a_solve_to_a_target_ends_with_an_exact_measure() -> None:

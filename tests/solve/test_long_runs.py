@@ -168,10 +168,11 @@ def test_a_solve_is_measured_exactly_once(
     tree: sg.PublicTree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Until its target is reached it is measured in float32, whose error is far below `doubt`."""
-    run, check = Run(tree, parse("dcfr"), threads=1), np.zeros(2)
+    run = Run(tree, parse("dcfr"), threads=1)
     for count in (1, 20, 200):
-        run.advance(count, check)
-        assert abs(check.mean() - run.measure()) < 0.1 * run.doubt
+        wins = run.advance(count, check=True)
+        assert wins is not None
+        assert abs(sum(wins) / 2 - run.measure()) < 0.1 * run.doubt
     asked, responses = list[Any](), NumbaRangeEngine.responses
 
     def count_one(self: NumbaRangeEngine, probs: tuple[Any, Any]) -> tuple[float, float]:

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import subgame as sg
+from subgame.engines.factory import engine
+from subgame.solve.cfr import Rates
 from subgame.solve.schedule import ALIASES, AVERAGES, NAMED, Schedule, modicum, parse
 
 VARIANTS = [
@@ -208,6 +210,18 @@ def test_discounts_are_the_same_however_they_are_asked_for(name: str) -> None:
         np.testing.assert_array_equal(part, whole[first - 1 : first - 1 + count])
         part[:] = -1  # theirs to change
     np.testing.assert_array_equal(plan.discounts(1, 256), whole[:256])
+
+
+@pytest.mark.parametrize("storage", ["float32", "int16"])
+@pytest.mark.parametrize("name", ["hs-dcfr", "dcfr(tremble=0.01)"])
+def test_rates_are_the_same_however_many_are_made_at_once(name: str, storage: str) -> None:
+    plan = parse(name)
+    run = engine(sg.compile(sg.holdem.endgame("Qs Kh As 2c 2d", 4, 8)), storage=storage)
+    rates = Rates(run, plan)
+    for first, count in ((1, 17), (17, 240), (200, 57), (250, 300), (300, 1), (1, 2), (10**6, 3)):
+        alone = run.rates(plan.discounts(first, count), first)
+        np.testing.assert_array_equal(rates.of(first, count), alone)
+        alone[:] = -1  # theirs to change
 
 
 def test_asymmetric_prediction_is_for_sequence_trees() -> None:

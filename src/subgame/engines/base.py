@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from subgame.engines.arrays import as_numpy, copied
-from subgame.engines.contract import Array, Both, Engine, Floats, Mode, Numbers, Regrets
+from subgame.engines.contract import Array, Both, Engine, Floats, Loop, Mode, Numbers, Regrets
 from subgame.errors import SubgameError
 from subgame.tree.public_tree import both
 
@@ -31,7 +31,7 @@ class EngineBase:
     def prepare(self, reach: Both, entering: int = -1) -> None:
         """Nothing, where no hands share a bucket."""
 
-    def iterate(self, *args: Any) -> None:
+    def loop(self, *args: Any) -> Loop:
         """An error: only `fused` engines have it."""
         raise SubgameError("This engine is not fused: subgame.solve.cfr.Cfr runs its iterations.")
 

@@ -64,15 +64,18 @@ Pair = tuple[Regrets, Regrets]
 """The numbers of both players."""
 
 
-class Loop(NamedTuple):
-    """How iterations follow one another."""
+Wins = tuple[float, float]
+"""What each player's best response to the other's strategy wins."""
 
-    alternating: bool
-    responder: int  # the player who plays a best response, or -1
-    begin: int  # the number of the first iteration, counted from 1
-    check: Floats | None = None
-    """[2] what each player's best response to the averages wins is written here, by an engine that
-    `can_check`; others ignore it."""
+
+class Loop(Protocol):
+    """Iterations on the same arrays, many in one call; see `Engine.loop`."""
+
+    def __call__(self, rates: Array, check: bool = False) -> Wins | None:
+        """Run ``len(rates) - 1`` iterations; `rates` are those of `Engine.rates`.
+
+        With `check`, an engine that `can_check` returns what best responses to the averages win.
+        """
 
 
 class Response(NamedTuple):
@@ -93,10 +96,10 @@ class Engine(Protocol):
 
     @property
     def can_check(self) -> bool:
-        """Whether `iterate` can measure exploitability on the way, see `Loop.check`."""
+        """Whether a `Loop` can measure exploitability on the way."""
 
     fused: bool
-    """Whether `iterate` runs many iterations in one call; otherwise `solve.cfr.Cfr` loops."""
+    """Whether it has a `loop`; otherwise `solve.cfr.Cfr` loops."""
     resolution: float
     """The least exploitability that the stored numbers can hold, as a share of the pot: a solve
     cannot be expected to get below it. 0 where numbers are float64."""
@@ -145,8 +148,12 @@ class Engine(Protocol):
         Returns [root, infoset] the traverser's values, on the engine's device.
         """
 
-    def iterate(self, pair: Pair, discounts: Floats, reach: Both, how: Loop) -> None:
-        """``len(discounts) - 1`` iterations in one call, if `fused`; equal to `solve.cfr.Cfr`."""
+    def loop(self, pair: Pair, reach: Both, alternating: bool, responder: int) -> Loop:
+        """Iterations on the arrays of `pair`, in which `reach` is as it is now.
+
+        They are those of `solve.cfr.Cfr`. Only `fused` engines have it. `responder` is the player
+        who plays a best response, or -1.
+        """
 
     def repeat(self, turn: Callable[[Array], None], rates: Array, key: object) -> None:
         """``turn(rates[t : t + 2])`` for every t but the last, in order.

@@ -55,30 +55,40 @@ def dithered(discounts: Floats, begin: int, storage: str = "float32") -> Floats:
     fades, and the fade of the average, whose base is 1. The last is the least probability of every
     action, which `discounts` ``[t, 4]`` may have as well.
     """
+    if len(discounts) > AHEAD:
+        return _dithered(discounts, begin, storage)
+    return _remembered(discounts.tobytes(), len(discounts), begin, storage).copy()
+
+
+@lru_cache(maxsize=64)
+def _remembered(discounts: bytes, count: int, begin: int, storage: str) -> Floats:
+    """`_dithered`, cached because most solves begin with the same discounts."""
+    return _dithered(np.frombuffer(discounts).reshape(count, -1), begin, storage)
+
+
+def _dithered(discounts: Floats, begin: int, storage: str) -> Floats:
     block, at = divmod(begin - 1, AHEAD)
     count = len(discounts)
     if at + count <= AHEAD:
-        extra = _ahead(block, storage)[at : at + count]
+        extra = _ahead(block, storage)[:, at : at + count]
     else:
         extra = _extra(begin - 1, count, storage)
-    out = np.zeros((count, WIDTH))
-    out[:, :3] = discounts[:, :3]
-    out[:, 3:9] = extra
-    regrets, base = out[:, :2], out[:, 4:6]
+    columns = np.zeros((WIDTH, count))  # each in one piece, which takes half of the time
+    columns[:3] = discounts.T[:3]
+    columns[3:9] = extra
+    regrets, base, fades, kept = columns[:2], columns[4:6], columns[6:8], columns[8]
     np.greater_equal(regrets, 0.5, out=base)  # smaller factors lose nothing to rounding
-    fades = out[:, 6:8]
     fades *= base
     fades += regrets
-    kept = out[:, 8]
-    np.minimum(out[:, 2], kept, out=kept)
-    kept += extra[:, 3]
+    np.minimum(columns[2], kept, out=kept)
+    kept += extra[3]
     if discounts.shape[1] > 3:
-        out[:, 9] = discounts[:, 3]
-    return out
+        columns[9] = discounts[:, 3]
+    return np.ascontiguousarray(columns.T)
 
 
 def _extra(before: int, count: int, storage: str) -> Floats:
-    """[t, 6] what columns 3 to 8 of `dithered` begin with.
+    """[6, t] what columns 3 to 8 of `dithered` begin with.
 
     The number of earlier iterations; two that are not used; dither less 1, twice; and the largest
     factor of an average.
@@ -88,7 +98,7 @@ def _extra(before: int, count: int, storage: str) -> Floats:
     # Logistic: the errors of rounding then have mean 0.
     less = DITHER * np.log(share / (1 - share)) - 1
     most = np.where(t < WINDOW[storage], 1, 1 - 1 / WINDOW[storage])
-    return np.column_stack([t, t, t, less, less, most])
+    return np.stack([t, t, t, less, less, most])
 
 
 @lru_cache(maxsize=64)

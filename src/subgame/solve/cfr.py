@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.contract import Array, Both, Engine, Loop, Mode, Regrets
+from subgame.engines.contract import Array, Both, Engine, Loop, Mode, Regrets, Wins
 from subgame.errors import SubgameError
+from subgame.solve.schedule import AHEAD
 from subgame.tree.public_tree import both
+
+if TYPE_CHECKING:
+    from subgame.solve.schedule import Schedule
 
 Floats = NDArray[np.float64]
 
@@ -31,6 +35,26 @@ class Learner(Protocol):
 
         `discounts` ``[2, 4]`` are those of this and of the next iteration (see `Engine.rates`).
         """
+
+
+class Rates:
+    """The rates of a schedule's iterations as an engine takes them, many of which are made at once.
+
+    Those of `AHEAD` iterations take little longer than those of one.
+    """
+
+    def __init__(self, engine: Engine, schedule: Schedule) -> None:
+        self._engine, self._schedule = engine, schedule
+        self._first = 1
+        self._ahead: Array = ()
+
+    def of(self, first: int, count: int) -> Array:
+        """Those of `count` iterations from `first` on, which counts from 1."""
+        at = first - self._first
+        if at < 0 or at + count > len(self._ahead):
+            discounts = self._schedule.discounts(first, max(count, AHEAD))
+            self._first, self._ahead, at = first, self._engine.rates(discounts, first), 0
+        return self._ahead[at : at + count]
 
 
 class Cfr:
@@ -71,6 +95,8 @@ class Cfr:
         )
         self.reach: Both = (mine, yours)
         self.released = False
+        self._fused = learner is None and engine.fused and prediction == 1
+        self._loop: Loop | None = None
 
     @property
     def _plain(self) -> bool:
@@ -80,20 +106,24 @@ class Cfr:
         instants = [isinstance(numbers.instant, np.ndarray) for numbers in self.pair]
         return isinstance(self.engine.tree, SequenceTree) and all(instants) and not self.learner
 
-    def advance(self, discounts: Floats, begin: int, check: Floats | None = None) -> None:
-        """Run ``len(discounts) - 1`` iterations, the first of which is number `begin`.
+    def advance(self, discounts: Floats, begin: int, check: bool = False) -> Wins | None:
+        """Run ``len(discounts) - 1`` iterations, the first of which is number `begin`."""
+        return self.iterate(self.engine.rates(discounts, begin), check)
 
-        `check` [2] becomes what best responses to the averages win, where `can_check`.
+    def iterate(self, rates: Array, check: bool = False) -> Wins | None:
+        """Run ``len(rates) - 1`` iterations; `rates` are those of `Engine.rates`.
+
+        With `check`, where `can_check`, it returns what best responses to the averages win.
         """
+        if self._loop is not None:
+            return self._loop(rates, check)
         self.check_whole()
+        if self._fused:
+            self._loop = self.engine.loop(self.pair, self.reach, self.alternating, self.responder)
+            return self._loop(rates, check)
+        if len(rates) < 2:
+            return None
         engine, learner = self.engine, self.learner
-        if learner is None and engine.fused and self.prediction == 1:
-            how = Loop(self.alternating, self.responder, begin, check)
-            engine.iterate(self.pair, discounts, self.reach, how)
-            return
-        if len(discounts) < 2:
-            return
-        rates = engine.rates(discounts, begin)
         engine.prepare(self.reach, -1 if learner is None else learner.player)
         if learner is not None:
             self.reach[learner.player][...] = learner.enter()
@@ -101,6 +131,7 @@ class Cfr:
             blind = self.pair[1]._replace(average=None)
             engine.sweep(1, Mode.RESPOND, (blind, self.pair[0]), (rates[0], rates[0]), self.reach)
         engine.repeat(self.turn, rates, self)
+        return None
 
     def check_whole(self) -> None:
         """Raise an error if the regrets were given up."""
@@ -110,7 +141,7 @@ class Cfr:
     def release(self) -> None:
         """Give the memory of regrets to the engine: from now on the averages are what is played."""
         self.check_whole()
-        self.released = True
+        self.released, self._loop = True, None
         pair = self.pair
         for p in (0, 1):
             self.engine.recycle(p, pair[p])

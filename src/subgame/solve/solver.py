@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import signal
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from subgame.engines.factory import engine
 from subgame.errors import DAMAGED, ArgumentError, NotSavedWarning, SubgameError
-from subgame.solve.cfr import Cfr
+from subgame.solve.cfr import Cfr, Rates
 from subgame.solve.evaluate import Exploitability, exploitability_of, value_of
 from subgame.solve.limits import Limits as Limits
 from subgame.solve.limits import (
@@ -39,7 +39,7 @@ from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
-    from subgame.engines.contract import Engine, Numbers
+    from subgame.engines.contract import Engine, Numbers, Wins
     from subgame.solve.cfr import Learner
 
 Floats = NDArray[np.float64]
@@ -55,6 +55,8 @@ CERTAIN = 1e-6
 times the largest error that we found."""
 SAVE_EVERY = 30.0
 """Seconds between checkpoints."""
+signals: Any = import_module("_signal")
+"""The module below `signal`, which makes enums: that takes as long as an iteration of a river."""
 
 
 @with_options(SolveOptions, storage="float32")
@@ -190,6 +192,7 @@ class Run:
             learner=learner(self.engine) if learner is not None else None,
             reach=reach,
         )
+        self._rates = Rates(self.engine, schedule)
         self.iteration, self.seconds = 0, 0.0
         self.curve: list[Point] = []
         self.best: Strategy | None = None
@@ -211,15 +214,17 @@ class Run:
         self.about: dict[str, str] = {}
         """What a checkpoint says besides: the parameters of the game."""
 
-    def advance(self, count: int, check: Floats | None = None) -> None:
-        """Run `count` iterations; `check` is as in `Cfr.advance`."""
-        discounts = self.schedule.discounts(self.iteration + 1, count + 1)
-        if self.schedule.sampling == "none":
-            self.cfr.advance(discounts, self.iteration + 1, check)
+    def advance(self, count: int, check: bool = False) -> Wins | None:
+        """Run `count` iterations; `check` and what is returned are as in `Cfr.iterate`."""
+        kind, first = self.schedule.sampling, self.iteration + 1
+        wins = None
+        if kind == "none":
+            wins = self.cfr.iterate(self._rates.of(first, count + 1), check)
         else:
-            kind = self.schedule.sampling
+            discounts = self.schedule.discounts(first, count + 1)
             self.engine.sample(self.cfr.pair, discounts, kind, self.random)
         self.iteration += count
+        return wins
 
     @property
     def _last(self) -> bool:
@@ -230,7 +235,7 @@ class Run:
         """The average strategy or the last iterate, as the engine stores probabilities."""
         run, pair = self.engine, self.cfr.pair
         if self._last:
-            ahead = run.rates(self.schedule.discounts(self.iteration + 1, 1), self.iteration + 1)
+            ahead = self._rates.of(self.iteration + 1, 1)
             return both(lambda p: run.current(p, pair[p], ahead[0]))
         return both(lambda p: self._steady(p, run.behaviour(p, pair[p].average)))
 
@@ -280,11 +285,11 @@ class Run:
         plain = self.least > 0 and not self.tree.not_plain and not self.schedule.tremble
         return plain and not self._last and self.cfr.can_check and self.own
 
-    def rough(self, check: Floats | None, target: float | None) -> Exploitability | None:
+    def rough(self, wins: Wins | None, target: float | None) -> Exploitability | None:
         """A check in float32, if it is certain that the target is not reached yet; else None."""
-        if check is None or target is None:
+        if wins is None or target is None:
             return None
-        gap = Exploitability((float(check[1]), float(check[0])))
+        gap = Exploitability((wins[1], wins[0]))
         return gap if gap > target + self.doubt else None
 
     def measure(self, gap: Exploitability | None = None) -> Exploitability:
@@ -292,8 +297,7 @@ class Run:
         if gap is None:
             gap = self.evaluate(self._weights())
             self.measured = None if self.tree.has_locks else (self.iteration, gap)
-        before = min((point.exploitability for point in self.curve), default=np.inf)
-        if gap < min(before, LEVEL * self.least):
+        if gap < LEVEL * self.least and all(gap < point.exploitability for point in self.curve):
             self.best = None  # frees it first
             self.best = self.strategy()
         self.curve.append(Point(self.iteration, self.seconds, float(gap)))
@@ -304,10 +308,12 @@ class Run:
 
         At least four points must lie in that half.
         """
+        if self.iteration < SOONEST:
+            return False
         half = self.iteration / 2
         early = [point.exploitability for point in self.curve if point.iteration <= half]
         late = [point.exploitability for point in self.curve if point.iteration > half]
-        if len(late) < 4 or self.iteration < SOONEST or not early:
+        if len(late) < 4 or not early:
             return False
         if min(early) > LEVEL * self.least:
             return False
@@ -399,17 +405,17 @@ def _asked_to_stop() -> Iterator[list[bool]]:
     if _only_whole or threading.current_thread() is not threading.main_thread():
         yield asked
         return
-    before: Any = signal.default_int_handler
+    before: Any = signals.default_int_handler
 
     def ask(*_: object) -> None:
-        signal.signal(signal.SIGINT, before)  # a second Ctrl-C interrupts at once
+        signals.signal(signals.SIGINT, before)  # a second Ctrl-C interrupts at once
         asked.append(True)
 
-    before = signal.signal(signal.SIGINT, ask)
+    before = signals.signal(signals.SIGINT, ask)
     try:
         yield asked
     finally:
-        signal.signal(signal.SIGINT, before)
+        signals.signal(signals.SIGINT, before)
 
 
 def _save(run: Run, checkpoint: Path, *, last: bool) -> None:
@@ -441,41 +447,41 @@ def drive(
     The time of so many iterations in `reserve` is left for what follows.
     """
     run.advance(0)
-    if measured and (stop.seconds is not None or stop.target is None or not run.can_check):
+    rough = measured and stop.target is not None and run.can_check
+    if measured and (stop.seconds is not None or not rough):
         run.evaluate(run._weights())  # loads the kernels before the clock starts
     began, saved, clock = now() - run.seconds, now(), Pace(stop.seconds, now, reserve)
     pace = 1 if stop.seconds is not None else first_slice(run.tree, SLICE)
     fits, first = 1, run.curve[0].exploitability if run.curve else 0.0
     stopped = "target" if stop.reached(run.curve) else ""  # a resumed run may have reached it
-    rough = measured and stop.target is not None and run.can_check
     with _asked_to_stop() as asked:
         while not stopped:
             count = min(ahead := stop.next_check(run.iteration, run.curve) - run.iteration, pace)
             if stop.iterations is not None:
                 count = max(0, min(count, int(stop.iterations) - run.iteration))
             checked = measured and count == ahead
-            check = np.zeros(2) if rough and checked else None
             before = now()
-            run.advance(count, check)
+            wins = run.advance(count, rough and checked)
             after = now()
             run.seconds = after - began
             seconds = max(after - before, 1e-9) / max(count, 1)
             few = min(FEWEST, int(LONGEST / seconds))
             pace = max(1, min(4 * pace, max(few, int(SLICE / seconds))))
-            clock.ran(count, after - before)
-            fits = clock.fitting(run.seconds, pace)
-            pace = max(1, fits)
+            if stop.seconds is not None:
+                clock.ran(count, after - before)
+                fits = clock.fitting(run.seconds, pace)
+                pace = max(1, fits)
             if checked:
-                gap = run.measure(run.rough(check, stop.target))
+                gap = run.measure(run.rough(wins, stop.target))
                 first = first or float(gap)
-            reasons = {
-                "target": stop.reached(run.curve),
-                "iterations": stop.iterations is not None and run.iteration >= stop.iterations,
-                "seconds": not fits,
-                "interrupted": bool(asked),
-                "stalled": checked and run.stalled(),
-            }
-            stopped = next((reason for reason, holds in reasons.items() if holds), "")
+            if stop.reached(run.curve):
+                stopped = "target"
+            elif stop.iterations is not None and run.iteration >= stop.iterations:
+                stopped = "iterations"
+            elif not fits or asked:
+                stopped = "interrupted" if fits else "seconds"
+            elif checked and run.stalled():
+                stopped = "stalled"
             if progress is not None:
                 last = run.curve[-1].exploitability if run.curve else float("nan")
                 share = (1.0, 0.0) if not fits else stop.ahead(run, first, seconds)

@@ -119,12 +119,12 @@ _addressof, _byte_of = ctypes.addressof, ctypes.c_char.from_buffer
 
 def address(item: Any) -> int:
     """Where a contiguous array begins. NumPy's own answer takes four times as long."""
-    flags = item.flags
-    if not flags.c_contiguous:
-        raise ValueError("kernels need contiguous arrays")
-    if flags.writeable and item.size:
+    try:
         return _addressof(_byte_of(item))
-    return int(item.__array_interface__["data"][0])
+    except (TypeError, ValueError):  # it is empty, or cannot be written, or is not contiguous
+        if not item.flags.c_contiguous:
+            raise ValueError("kernels need contiguous arrays") from None
+        return int(item.__array_interface__["data"][0])
 
 
 def _put(item: Any, slots: array[int]) -> Parts:
@@ -224,6 +224,10 @@ class Blank:
             self.dtype, self.slots = np.dtype(kind[0]), 1 + int(kind[1:])
 
 
+_Place = tuple[int, Any, Any, int]
+"""Of a blank: its first slot, its kind, and the type and the number of axes of an array."""
+
+
 class Call:
     """A kernel with its arguments, of which only those that are `Blank` change.
 
@@ -231,12 +235,14 @@ class Call:
     slots of its own: threads may call at the same time.
     """
 
-    __slots__ = ("_blanks", "_entry", "_kind", "_slots", "args", "kernel")
+    __slots__ = ("_blanks", "_bound", "_entry", "_kind", "_slots", "args", "kernel")
 
     def __init__(self, kernel: Kernel, *args: Argument) -> None:
         self.kernel, self.args = kernel, args
-        self._slots, self._entry = array("q"), _UNKNOWN
-        self._blanks: list[tuple[int, Any, Any, int]] = []
+        self._slots = array("q")
+        self._entry: Callable[[int], int] | None = _UNKNOWN
+        self._blanks: list[_Place] = []
+        self._bound: tuple[Any, ...] = ()
         self._kind = tuple([self._lay(arg) for arg in args])
 
     def _lay(self, item: Argument) -> Parts:
@@ -249,39 +255,56 @@ class Call:
         self._slots.extend([0] * item.slots)
         return item.kind
 
+    def bound(self, *items: Any) -> Call:
+        """The call with `items`, which are the same in many calls, in place of its first blanks."""
+        made, count = Call.__new__(Call), len(items)
+        made.kernel, made.args, made._kind = self.kernel, self.args, self._kind
+        made._entry, made._bound = self._ready(), (*self._bound, *items)
+        made._slots = self._filled(self._blanks[:count], items)
+        made._blanks = self._blanks[count:]
+        return made
+
     def __call__(self, *items: Any) -> None:
         """Run the kernel with `items` in place of the blanks; None is an array without numbers."""
+        slots, entry = self._filled(self._blanks, items), self._ready()
+        if _loads_only:
+            return
+        if entry is None or entry(slots.buffer_info()[0]):
+            left = iter((*self._bound, *items))
+            self.kernel.dispatcher(*(_plain(_replaced(arg, left)) for arg in self.args))
+
+    def _ready(self) -> Callable[[int], int] | None:
+        """What runs the kernel, see `Kernel.entry`."""
+        if self._entry is _UNKNOWN:
+            self._entry = self.kernel.entry(self._kind)
+        return self._entry
+
+    def _filled(self, blanks: list[_Place], items: tuple[Any, ...]) -> array[int]:
+        """The slots with `items` in place of `blanks`."""
         slots = self._slots[:]
-        for (at, kind, dtype, axes), item in zip(self._blanks, items, strict=True):
+        for (at, kind, dtype, axes), item in zip(blanks, items, strict=True):
             if dtype is not None:
                 if item is None:
                     continue
                 if item.dtype != dtype or item.ndim != axes:
                     raise TypeError(f"An array of {item.ndim}-d {item.dtype} where {kind} is due.")
                 slots[at] = address(item)
-                slots[at + 1] = len(item)
-                if axes > 1:
-                    slots[at + 2 : at + 1 + axes] = array("q", item.shape[1:])
+                for length in item.shape:
+                    at += 1
+                    slots[at] = length
             elif kind == "":
                 slots[at] = item
             elif item.kind is kind:
                 slots[at : at + len(item.slots)] = item.slots
             else:
                 raise TypeError("A packed argument of another kind.")
-        entry = self._entry
-        if entry is _UNKNOWN:
-            entry = self._entry = self.kernel.entry(self._kind)
-        if _loads_only:
-            return
-        if entry is None or entry(slots.buffer_info()[0]):
-            left = iter(items)
-            self.kernel.dispatcher(*(_plain(_filled(arg, left)) for arg in self.args))
+        return slots
 
 
-def _filled(item: Argument, items: Iterator[Any]) -> Argument:
+def _replaced(item: Argument, items: Iterator[Any]) -> Argument:
     """An argument of a `Call` with the next `items` in place of blanks."""
     if isinstance(item, tuple):
-        return tuple([_filled(part, items) for part in item])
+        return tuple([_replaced(part, items) for part in item])
     if not isinstance(item, Blank):
         return item
     brought: Argument = next(items)

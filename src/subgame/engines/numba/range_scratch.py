@@ -9,9 +9,9 @@ reproducible.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -19,7 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 from subgame.engines.contract import Floats, Regrets
 from subgame.engines.contract import Numbers as Stored
 from subgame.engines.numba.native import Argument, Blank, Call, Kernel, Packed, address
-from subgame.engines.rounding import LEAST, TOP
+from subgame.engines.rounding import LEAST, TOP, dithered
 from subgame.tree.public_tree import Reals
 from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.deal import padded
@@ -160,6 +160,31 @@ class Form:
         self.args = args
 
 
+class Job(Protocol):
+    """A kernel with its arguments on every thread; see `Call`."""
+
+    def __call__(self, *items: Argument) -> None: ...
+
+    def bound(self, *items: Argument) -> Job: ...
+
+
+class _Together:
+    """A job of several threads, the first of which is the caller's."""
+
+    def __init__(self, workers: Workers, counters: Ints, calls: list[Call]) -> None:
+        self.workers, self.counters, self.calls = workers, counters, calls
+
+    def __call__(self, *items: Argument) -> None:
+        self.counters[:] = 0
+        others = [self.workers.pool.submit(call, *items) for call in self.calls[1:]]
+        self.calls[0](*items)
+        for other in others:
+            other.result()
+
+    def bound(self, *items: Argument) -> _Together:
+        return _Together(self.workers, self.counters, [call.bound(*items) for call in self.calls])
+
+
 class Workers:
     """Threads, and their workspace in each precision, which is allocated on first use."""
 
@@ -168,13 +193,12 @@ class Workers:
         self.arrays = Packed(tree.betting_tree), Packed(tree.boards)
         self.several = int(tree.boards.child_at[0]) > 1
         self._workspaces: dict[Precision, Workspace] = {}
-        self._calls: dict[tuple[Precision, Kernel, Form], list[Call]] = {}
-        self._pool: ThreadPoolExecutor | None = None
+        self._jobs: dict[tuple[Precision, Kernel, Form], Job] = {}
 
     def close(self) -> None:
         """Stop the threads."""
-        if self._pool is not None:
-            self._pool.shutdown()
+        if "pool" in vars(self):
+            self.pool.shutdown()
 
     def run(
         self,
@@ -184,29 +208,32 @@ class Workers:
         items: tuple[Argument, ...],
         rows: Rows | None = None,
     ) -> None:
-        """Run ``kernel(betting tree, boards, *form, work)`` on every thread; see `Workspace`.
+        """Run a `job` once; `items` take the place of the blanks in `form`."""
+        if rows is None:
+            self.job(dtype, kernel, form)(*items)
+        else:
+            self._made(dtype, kernel, form, rows)(*items)
 
-        `items` take the place of the blanks in `form`.
-        """
-        work, key = self.workspace(dtype), (dtype, kernel, form)
-        calls = self._calls.get(key) if rows is None else None
-        if calls is None:
-            owned = [work.argument(k, rows) for k in range(self.threads)]
-            calls = [Call(kernel, *self.arrays, *form.args, own) for own in owned]
-            if rows is None:
-                self._calls[key] = calls
-        if self.threads == 1:
-            calls[0](*items)
-            return
-        work.team.counters[:] = 0
-        if self._pool is None:
-            from concurrent.futures import ThreadPoolExecutor
+    def job(self, dtype: Precision, kernel: Kernel, form: Form) -> Job:
+        """``kernel(betting tree, boards, *form, work)`` on every thread; see `Workspace`."""
+        key = (dtype, kernel, form)
+        if key not in self._jobs:
+            self._jobs[key] = self._made(dtype, kernel, form)
+        return self._jobs[key]
 
-            self._pool = ThreadPoolExecutor(self.threads - 1)
-        jobs = [self._pool.submit(call, *items) for call in calls[1:]]
-        calls[0](*items)
-        for job in jobs:
-            job.result()
+    def _made(self, dtype: Precision, kernel: Kernel, form: Form, rows: Rows | None = None) -> Job:
+        """A job; `rows` is as in `Workspace.argument`."""
+        work = self.workspace(dtype)
+        owned = [work.argument(k, rows) for k in range(self.threads)]
+        calls = [Call(kernel, *self.arrays, *form.args, own) for own in owned]
+        return calls[0] if self.threads == 1 else _Together(self, work.team.counters, calls)
+
+    @cached_property
+    def pool(self) -> ThreadPoolExecutor:
+        """The threads besides the caller's."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        return ThreadPoolExecutor(self.threads - 1)
 
     def workspace(self, dtype: Precision) -> Workspace:
         """The working arrays in a precision."""
@@ -285,6 +312,8 @@ def _pack(sizes: Ints) -> tuple[int, NDArray[np.int64]]:
 NONE: NDArray[np.float32] = np.zeros(1, dtype=np.float32)
 NOTHING: Floats = np.zeros(0)
 UNCHECKED = Packed(((NOTHING, NOTHING), NOTHING))
+STILL: Floats = dithered(np.ones((2, 3)), 1)
+"""Rates without any discount."""
 INTEGER, RATES = Blank(""), Blank("d2")
 CHECK = Blank(UNCHECKED.kind, len(UNCHECKED.slots))
 Kinds = tuple[bool, bool, bool]
@@ -326,6 +355,12 @@ def iterations_form(players: tuple[Kinds, ...]) -> Form:
 @lru_cache
 def sweep_form(one: Kinds, two: Kinds) -> Form:
     return Form(3 * (INTEGER,), (player_form(one), player_form(two)), RATES)
+
+
+@lru_cache
+def evaluation_form(p: int, mode: int, one: Kinds, two: Kinds) -> Form:
+    """A sweep of player `p` without any discount, which updates no averages."""
+    return Form((p, mode, NOBODY), (player_form(one), player_form(two)), Packed(STILL))
 
 
 @lru_cache

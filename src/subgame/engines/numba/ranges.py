@@ -9,21 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.base import EngineBase
-from subgame.engines.contract import Both, Floats, Loop, Mode, Numbers, Pair, Regrets, Response
+from subgame.engines.contract import Both, Floats, Mode, Numbers, Pair, Regrets, Response
 from subgame.engines.numba.native import Kernel, Packed
+from subgame.engines.numba.range_loop import RangeLoop
 from subgame.engines.numba.range_scratch import (
     NOBODY,
     OPPOSING,
     OWN,
-    THEIRS,
-    UNCHECKED,
+    STILL,
     Int16Numbers,
-    Kinds,
     Precision,
     Rows,
     Scratch,
     Workers,
-    iterations_form,
+    evaluation_form,
     match_form,
     none_like,
     numbers_of,
@@ -42,8 +41,6 @@ from subgame.tree.ranges.stage import stage_tree
 from subgame.tree.ranges.tree import RangeTree
 
 Ints = NDArray[np.int64]
-_STILL: Floats = dithered(np.ones((2, 3)), 1)
-"""Rates without any discount."""
 SHARE, ALONE = 50_000, 500_000
 """Actions times hands, over all boards, that a thread must have to do, and the same on a single
 board, whose threads wait for one another several times in an iteration: two of them lose with
@@ -52,9 +49,7 @@ SMALL = 1 << 24
 """Bytes that are always there; to ask the system takes a tenth of a small river's solve."""
 LOCKED = 1e30
 """Regrets of locked hands, times probabilities: whatever is learnt later is lost to rounding."""
-RUN_ITERATIONS, RUN_SWEEP = (
-    Kernel("range_kernels", name) for name in ("run_iterations", "run_sweep")
-)
+RUN_SWEEP = Kernel("range_kernels", "run_sweep")
 RUN_MATCH, RUN_REACH, RUN_OPPOSING = (
     Kernel("range_rows", name) for name in ("run_match", "run_reach", "run_opposing")
 )
@@ -102,20 +97,22 @@ class NumbaRangeEngine(EngineBase):
         self._asked = threads
         share = ALONE if len(tree.boards.street) == 1 else SHARE
         threads = threads or min(cores(), max(1, self.size // share))
-        self._workers = Workers(tree, threads)
-        self._seen: tuple[Workers, dict[Precision, _Views]] = self._workers, {}
+        self.workers = Workers(tree, threads)
+        self._seen: dict[Precision, _Views] = {}
+        self._entered: dict[tuple[Precision, int], Floats] = {}  # of a single board
 
     @property
     def threads(self) -> int:
         """The number of threads in use."""
-        return self._workers.threads
+        return self.workers.threads
 
     def set_threads(self, threads: int) -> None:
         """Use that many threads from now on."""
         self._asked = threads
         if threads != self.threads:
-            self._workers.close()
-            self._workers = Workers(self.tree, threads)
+            self.workers.close()
+            self.workers = Workers(self.tree, threads)
+            self._seen, self._entered = {}, {}
 
     # The roots -------------------------------------------------------------------------------
     @cached_property
@@ -124,33 +121,33 @@ class NumbaRangeEngine(EngineBase):
         hands = self.tree.boards.hands[: 2 * self.many].reshape(-1, 2)
         return both(lambda p: np.arange(int(hands[:, p].max())) < hands[:, p, None])
 
-    def _enter(self, dtype: Precision, p: int, reach: Floats) -> None:
-        """Copy player `p`'s reach [root, infoset] into the workspace."""
-        entered = np.asarray(reach)
+    def write_reach(self, dtype: Precision, p: int, reach: Floats) -> None:
+        """Copy player `p`'s reach [root, infoset] into the workspace, if it is not there yet.
+
+        The array must not be changed afterwards.
+        """
         if self.many == 1:
-            self._views(dtype).reach[p][:] = entered.take(self.stand[p], axis=1)
+            if self._entered.get((dtype, p)) is not reach:
+                self._views(dtype).reach[p][:] = reach.take(self.stand[p], axis=1)
+                self._entered[dtype, p] = reach
             return
-        top, entered = self._workers.workspace(dtype).top, entered.reshape(self.ways, self.many, -1)
+        top, entered = self.workers.workspace(dtype).top, reach.reshape(self.ways, self.many, -1)
         into = self._at_roots(top, top.way, int(top.way_at[p]))
         into[:, :, : entered.shape[2]] = entered.transpose(1, 0, 2)
         into[:, :, entered.shape[2] :] = 0
 
     def _views(self, dtype: Precision) -> _Views:
         """The numbers at the roots of a single board."""
-        workers = self._workers
-        if self._seen[0] is not workers:
-            self._seen = workers, {}
-        views = self._seen[1]
-        if dtype not in views:
-            top = workers.workspace(dtype).top
+        if dtype not in self._seen:
+            top = self.workers.workspace(dtype).top
             reach = both(
                 lambda p: self._at_roots(top, top.way, int(top.way_at[p]))[
                     0, :, : len(self.stand[p])
                 ]
             )
             paid = self._at_roots(top, top.result, int(top.result_at[0]))[0]
-            views[dtype] = _Views(reach, paid)
-        return views[dtype]
+            self._seen[dtype] = _Views(reach, paid)
+        return self._seen[dtype]
 
     def _at_roots(self, top: Scratch, numbers: Reals, at: int) -> Reals:
         """[board, betting root, place] numbers of a workspace at the roots, from `at` on."""
@@ -163,23 +160,16 @@ class NumbaRangeEngine(EngineBase):
             paid = self._views(dtype).paid.take(self.places[p], axis=1)
             out: Floats = paid.astype(np.float64, copy=False)
             return out / self.tree.deals
-        top = self._workers.workspace(dtype).top
+        top = self.workers.workspace(dtype).top
         paid, held = self._at_roots(top, top.result, int(top.result_at[0])), self._held[p]
         values = np.where(held[:, None], paid[:, :, : held.shape[1]], 0).astype(np.float64)
         return values.transpose(1, 0, 2).reshape(self.ways * self.many, -1) / self.tree.deals
 
-    def _run(
-        self,
-        dtype: Precision,
-        kind: tuple[int, int, int],
-        pair: Pair,
-        rates: Floats,
-        rows: Rows | None = None,
-    ) -> None:
-        """One sweep of `kind` (traverser, mode, whose average is updated) after `_enter`."""
+    def run(self, kind: tuple[int, int, int], pair: Pair, rates: Floats) -> None:
+        """One sweep of `kind` (traverser, mode, whose average is updated) after `write_reach`."""
         (one, mine), (two, theirs) = numbers_of(pair[0]), numbers_of(pair[1])
         items = (*kind, *mine, *theirs, rates)
-        self._workers.run(dtype, RUN_SWEEP, sweep_form(one, two), items, rows)
+        self.workers.run(np.float32, RUN_SWEEP, sweep_form(one, two), items)
 
     # Learning --------------------------------------------------------------------------------
     def regrets(self, p: int, *, predictive: bool = False) -> Regrets:
@@ -214,69 +204,35 @@ class NumbaRangeEngine(EngineBase):
 
     def sweep(self, p: int, mode: Mode, pair: Pair, rates: Both, reach: Both) -> Floats:
         """One traversal for player `p`; returns the values [root, infoset]."""
-        self._hold(pair if p == 0 else pair[::-1])
+        self.hold(pair if p == 0 else pair[::-1])
         for q in (0, 1):
-            self._enter(np.float32, q, reach[q])
+            self.write_reach(np.float32, q, reach[q].copy())
         learns = mode in (Mode.LEARN, Mode.RESPOND) and pair[0].average is not None
-        self._run(np.float32, (p, int(mode), OWN if learns else NOBODY), pair, np.stack(rates))
+        self.run((p, int(mode), OWN if learns else NOBODY), pair, np.stack(rates))
         return self._paid(np.float32, p)
 
-    def iterate(self, pair: Pair, discounts: Floats, reach: Both, how: Loop) -> None:
-        """``len(discounts) - 1`` iterations, the first of which is number `begin`.
+    def loop(self, pair: Pair, reach: Both, alternating: bool, responder: int) -> RangeLoop:
+        """Iterations on the arrays of `pair`."""
+        return RangeLoop(self, pair, reach, alternating, responder)
 
-        Where `can_check`, `how.check` [2] becomes what each player's best response to the averages
-        wins. It is computed in float32, with errors below a millionth of all chips.
-
-        A player's average is updated in the opponent's sweep, which computes the player's reach
-        anyway (see `range_kernels.keeping`).
-        """
-        if len(discounts) < 2:
-            return
-        alternating, responder, begin, check = how
-        rates = self.rates(discounts, begin)
-        if self._hold(pair) and begin == 1 and len(discounts) > 2:  # its discount may be 0
-            self.iterate(pair, discounts[:2], reach, how._replace(check=None))
-            self.iterate(pair, discounts[1:], reach, how._replace(begin=2))
-            return
-        for p in (0, 1):
-            self._enter(np.float32, p, reach[p])
-        if responder == 1:  # answers player 0's first strategy before it is played
-            kind = (1, int(Mode.RESPOND), NOBODY)
-            self._run(np.float32, kind, (pair[1], pair[0]), rates[[0, 0]])
-        if not alternating:
-            for t in range(len(discounts) - 1):
-                self._together(pair, rates[[t, t]], responder)
-            return
-        (one, mine), (two, theirs) = numbers_of(pair[0]), numbers_of(pair[1])
-        forms: tuple[Kinds, ...] = (one, two)
-        arrays, checked = (*mine, *theirs), UNCHECKED
-        if check is not None:  # two more players, who play the averages
-            three, four = (numbers_of(Regrets(regrets.average, None, None)) for regrets in pair)
-            forms, arrays = (*forms, three[0], four[0]), (*arrays, *three[1], *four[1])
-            checked = self._checked[1]
-        else:
-            forms, arrays = (*forms, *forms), (*arrays, *arrays)
-        items = (*arrays, rates, responder, checked)
-        self._workers.run(np.float32, RUN_ITERATIONS, iterations_form(forms), items)
-        if check is not None:
-            check[:] = self._checked[0]
-
-    def _hold(self, pair: Pair) -> bool:
+    def hold(self, pair: Pair) -> bool:
         """Set the regrets of locked hands; whether there are any."""
+        if not self.tree.has_locks:
+            return False
         for lock, numbers in zip(self.tree.locks, pair, strict=True):
             if lock is not None:
                 lock.put(numbers.regret, LOCKED)
                 if numbers.instant is not None:
                     lock.put(numbers.instant, 0)
-        return self.tree.has_locks
+        return True
 
     @property
     def can_check(self) -> bool:
-        """Whether `iterate` can measure the averages: one first board and one betting root."""
+        """Whether a `RangeLoop` can measure the averages: one first board and one betting root."""
         return self.many == self.ways == 1
 
     @cached_property
-    def _checked(self) -> tuple[Floats, Packed]:
+    def checked(self) -> tuple[Floats, Packed]:
         """[2] where kernels write a check, and what they take for one."""
         won = np.zeros(2)
         return won, Packed((self._place_reach, won))
@@ -287,25 +243,17 @@ class NumbaRangeEngine(EngineBase):
         reach, deals = self._roots, self.tree.deals
         return both(lambda p: np.bincount(self.places[p], reach[p][0]) / deals)
 
-    def _together(self, pair: Pair, rates: Floats, responder: int) -> None:
-        """One iteration of simultaneous updates: each plays against the other's old strategy."""
-        before = self.snapshot(pair[0])._replace(average=pair[0].average)
-        for p, theirs in enumerate((pair[1], before)):
-            mode = Mode.RESPOND if responder == p else Mode.LEARN
-            kind = (p, int(mode), THEIRS)
-            self._run(np.float32, kind, (pair[p], theirs), rates)
-
     def current(self, p: int, regrets: Regrets, rates: Floats) -> NDArray[np.float32]:
         """The probabilities that regret matching plays, ``[board][tile][action][LANES]``."""
-        (form, player), now = numbers_of(regrets), np.atleast_2d(rates)
+        (form, player), now = numbers_of(regrets), rates[None]
         out = self._spare.pop(p) if p in self._spare else zeros(self.tree.stored(p), np.float32)
-        self._workers.run(np.float32, RUN_MATCH, match_form(form), (p, *player, now, out))
+        self.workers.run(np.float32, RUN_MATCH, match_form(form), (p, *player, now, out))
         lock = self.tree.locks[p]
         return out if lock is None else lock.put(out)
 
     def behaviour(self, p: int, average: Numbers) -> NDArray[np.float32]:
         """The probabilities of an average; uniform where it is zero."""
-        return self.current(p, Regrets(readable(average), None, None), _STILL[0])
+        return self.current(p, Regrets(readable(average), None, None), STILL[0])
 
     def weights(self, p: int, average: Numbers) -> Numbers:
         """The average itself: kernels play in proportion to it."""
@@ -314,7 +262,8 @@ class NumbaRangeEngine(EngineBase):
     # Evaluation ------------------------------------------------------------------------------
     def plan(self, p: int, sigma: Numbers, reach: Floats | None = None) -> _Plan:
         """A strategy with its reach at the roots, by default the tree's."""
-        return _Plan(readable(sigma), self._roots[p] if reach is None else np.atleast_2d(reach))
+        entered = self._roots[p] if reach is None else np.array(reach, ndmin=2)
+        return _Plan(readable(sigma), entered)
 
     def values(self, p: int, sigma: Numbers, opponent_plan: _Plan) -> Response:
         """Player `p`'s values when playing `sigma`."""
@@ -354,9 +303,11 @@ class NumbaRangeEngine(EngineBase):
             mode, mine = Mode.BEST, none_like(against.sigma)
         else:
             mode, mine = Mode.WITHIN, lock.put(np.zeros(self.tree.stored(p), np.float32))
-        self._enter(np.float64, 1 - p, against.reach)
-        pair = (Regrets(mine, None, None), Regrets(against.sigma, None, None))
-        self._run(np.float64, (p, int(mode), NOBODY), pair, _STILL, rows)
+        self.write_reach(np.float64, 1 - p, against.reach)
+        one, me = numbers_of(Regrets(mine, None, None))
+        two, opponent = numbers_of(Regrets(against.sigma, None, None))
+        form = evaluation_form(p, int(mode), one, two)
+        self.workers.run(np.float64, RUN_SWEEP, form, (*me, *opponent), rows)
 
     # Single streets --------------------------------------------------------------------------
     def stage(self, streets: list[Street]) -> NumbaRangeEngine:
@@ -375,8 +326,8 @@ class NumbaRangeEngine(EngineBase):
             size = (int(f.rows[sp]), int(self.first[street + 1]) - first, padded(wide))
             out = np.zeros(size)
             out[: f.roots[street], :, :wide] = self.enter(p, above, street)
-            items = (p, street, first, *player, _STILL, out)
-            self._workers.run(np.float64, RUN_REACH, reach_form(form), items)
+            items = (p, street, first, *player, STILL, out)
+            self.workers.run(np.float64, RUN_REACH, reach_form(form), items)
             reached.append(out[:, :, :wide])
             above = reached[-1][f.leaf_row[f.leaf_at[sp] : f.leaf_at[sp + 1]]]
         return reached
@@ -386,7 +337,7 @@ class NumbaRangeEngine(EngineBase):
     ) -> list[Floats]:
         """Per street [row, board, hand]: player `p`'s value of each row; see `contract`."""
         self._check_plain()
-        top = self._workers.workspace(np.float64).top
+        top = self.workers.workspace(np.float64).top
         boards = np.diff(self.first)
         shapes = list(zip(self.tree.betting_tree.rows[p::2], boards, top.wide, strict=True))
         sizes = [int(np.prod(shape)) for shape in shapes]
@@ -405,7 +356,7 @@ class NumbaRangeEngine(EngineBase):
 
         None is a best response. The tree must have one first board. Its hands may be merged.
         """
-        wide = int(self._workers.workspace(np.float64).top.wide[0])
+        wide = int(self.workers.workspace(np.float64).top.wide[0])
         count, at = self.tree.streets[0].rows[p], np.full(len(self.tree.streets), -1)
         at[0] = 0
         rows = Rows(np.zeros(count * wide), at)
@@ -453,7 +404,7 @@ class NumbaRangeEngine(EngineBase):
         tall = padded(max(self._wide(q, street) for q in (0, 1))) + LANES
         sizes = (tall, tall, self.tree.num_cards)
         space = tuple(np.zeros((self.threads, size * LANES)) for size in sizes)
-        self._workers.run(np.float64, RUN_OPPOSING, OPPOSING, (p, first, opponent, out, *space))
+        self.workers.run(np.float64, RUN_OPPOSING, OPPOSING, (p, first, opponent, out, *space))
         out /= self.tree.deals
         return out
 

@@ -145,10 +145,15 @@ class NumbaSequenceEngine(EngineBase):
         self._calls.sweep[p](*traverser, *opponent, int(mode), *rates)
         return self._at_roots(p, value)
 
-    def iterate(self, pair: Pair, discounts: Floats, reach: Both, how: Loop) -> None:
-        """``len(discounts) - 1`` iterations in one call."""
-        first, second = self._state(0, pair[0], reach[0]), self._state(1, pair[1], reach[1])
-        self._calls.iterations(*first, *second, discounts, how.alternating, how.responder)
+    def loop(self, pair: Pair, reach: Both, alternating: bool, responder: int) -> Loop:
+        """Iterations on the arrays of `pair`."""
+        entered = both(lambda p: reach[p].copy())
+
+        def run(rates: Floats, check: bool = False) -> None:
+            first, second = both(lambda p: self._state(p, pair[p], entered[p]))
+            self._calls.iterations(*first, *second, rates, alternating, responder)
+
+        return run
 
     def current(self, p: int, regrets: Regrets, rates: Floats) -> Floats:
         """[q] the strategy that regret matching plays; ones at the root infosets."""
