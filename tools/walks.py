@@ -66,7 +66,7 @@ class Walk:
             return
         if not self.takes or self._has(frame, event, value):
             self.functions.setdefault((file, frame.f_code.co_qualname))
-        is_kernel = file.startswith("engines/") and name in ("sweep", "iterate")
+        is_kernel = file.startswith("engines/") and name in ("sweep", "iterate", "loop")
         if is_kernel and event == "call" and not self.path:
             self.path = stack(frame)
             if self.ends:
