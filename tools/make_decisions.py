@@ -221,26 +221,45 @@ def solved(game: Holdem, reached: ReachedRanges, wanted: Wanted) -> Solution:
     return Solution(run)
 
 
-def situations(wanted: Wanted) -> list[Situation]:
-    """The decisions that are kept of one solution; none if its line is hardly ever played."""
+class Place(NamedTuple):
+    """Where a solution begins."""
+
+    game: Holdem
+    """With the bets of the solution."""
+    moves: Moves
+    """Up to there."""
+    reached: ReachedRanges
+
+    def lines(self, first: int = 0) -> dict[str, Moves]:
+        """What may be faced, from the kind of that number on, and the moves on the street."""
+        kinds = list(FACED)[first:] + list(FACED)[:first]
+        lines = {kind: own_moves(self.game, self.reached.betting, kind) for kind in kinds}
+        return {kind: own for kind, own in lines.items() if own is not None}
+
+
+def place(wanted: Wanted) -> Place | None:
+    """Where a solution begins; None if the line before is hardly ever played."""
     game, blueprint = loaded()
     name = f"{wanted.pot}, {wanted.street}, {wanted.number}"
-    before = line(game, wanted.pot, STREETS.index(wanted.street), Random(name))
-    reached, frequency = arrived(game, blueprint, before)
+    moves = line(game, wanted.pot, STREETS.index(wanted.street), Random(name))
+    reached, frequency = arrived(game, blueprint, moves)
     if not frequency > RARE or reached.is_over or reached.player == CHANCE:
+        return None
+    return Place(replace(game, bets=BetSizes.parse(MENUS[wanted.street])), moves, reached)
+
+
+def situations(wanted: Wanted) -> list[Situation]:
+    """The decisions that are kept of one solution; none if its line is hardly ever played."""
+    here, made = place(wanted), list[Situation]()
+    if here is None:
         return []
-    menu = replace(game, bets=BetSizes.parse(MENUS[wanted.street]))
-    turned = 2 * wanted.number % len(FACED)
-    kinds = list(FACED)[turned:] + list(FACED)
-    lines = {kind: own_moves(menu, reached.betting, kind) for kind in kinds}
-    faced = {kind: own for kind, own in lines.items() if own is not None}
-    solution, made = solved(menu, reached, wanted), list[Situation]()
-    left = solution.run.evaluated(solution.played).mean / float(reached.betting.pot)
-    for kind, own in faced.items():
+    solution = solved(here.game, here.reached, wanted)
+    left = solution.run.evaluated(solution.played).mean / float(here.reached.betting.pot)
+    for kind, own in here.lines(2 * wanted.number % len(FACED)).items():
         one = decision(solution, own) if len(made) < KEPT else None
         if one is not None:
             named = f"{wanted.pot}, {kind}, {wanted.street}, {wanted.number}"
-            moves = (*before, *own)
+            moves = (*here.moves, *own)
             made.append(replace(one, name=named, kind=kind, moves=moves, exploitability=left))
     return made
 
