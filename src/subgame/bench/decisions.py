@@ -433,7 +433,8 @@ def _line(row: Row) -> str:
     lost = f"loses {row['lost']:.2%} of the pot" if row["comes"] else "the agent does not come here"
     also = ""
     if "followed" in row:
-        also = f" ({row['followed']:.2%} with its ranges)" if row["followed_comes"] else " (nor so)"
+        loss = f"{row['followed']:.2%}" if row["followed_comes"] else "nor"
+        also = f" ({loss} with its ranges)"
     return f"{row['name']}: {lost}{also}, {row['cause']}"
 
 
