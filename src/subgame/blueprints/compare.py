@@ -8,6 +8,7 @@ between two blueprints; in `learned_response` an opponent learns against one in 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +51,15 @@ def head_to_head(
     >>> head_to_head(StoredBlueprint.of(trainer), before, 10).mean > 0
     True
     """
+    rng, size = np.random.default_rng(seed), one.game.deck.size
+    drawn = [rng.permutation(size)[: one.cards.showdown].tolist() for _ in range(boards)]
+    return mean_of(head_to_head_on(one, two, drawn))
+
+
+def head_to_head_on(
+    one: StoredBlueprint, two: StoredBlueprint, boards: Sequence[Sequence[int]]
+) -> NDArray[np.float64]:
+    """[board] what `one` wins against `two` per hand, over all hands; see `head_to_head`."""
     for a, b in zip(one.cards.stored().values(), two.cards.stored().values(), strict=True):
         if a.shape != b.shape or (a != b).any() or one.recipe.bets != two.recipe.bets:
             raise SubgameError(
@@ -61,15 +71,13 @@ def head_to_head(
     engine = NumbaSweeps(one.tree, one.cards.counts, one.game.deck)
     first, second = table_of(engine, one), table_of(engine, two)
     mixed = _mixed(engine, first, second), _mixed(engine, second, first)
-    rng, won = np.random.default_rng(seed), np.empty(boards)
-    for k in range(boards):
-        board = rng.permutation(one.game.deck.size)[: one.cards.showdown]
-        ranks = rank_hands(board[None], one.game.deck)
-        streets = BOARD_CARDS[: len(one.probabilities)]
-        buckets = [one.cards.of(board[:cards].tolist())[None] for cards in streets]
+    won, streets = np.empty(len(boards)), BOARD_CARDS[: len(one.probabilities)]
+    for k, board in enumerate(boards):
+        ranks = rank_hands(np.array([board]), one.game.deck)
+        buckets = [one.cards.of(tuple(board[:cards]))[None] for cards in streets]
         seats = [float(engine.values(0, sigma, ranks, buckets)[0]) for sigma in mixed]
         won[k] = (seats[0] - seats[1]) / 2 * one.game.unit[1]
-    return mean_of(won)
+    return won
 
 
 def learned_response(
