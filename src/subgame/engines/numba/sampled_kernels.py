@@ -12,7 +12,18 @@ from numpy.typing import NDArray
 
 from subgame.engines.numba.compiling import njit
 from subgame.engines.numba.sampling import uniform
-from subgame.engines.numba.simd import WIDTH, gather, load, pay, splat, store, turn, views
+from subgame.engines.numba.simd import (
+    WIDTH,
+    cleared,
+    gather,
+    load,
+    pay,
+    rounding,
+    splat,
+    store,
+    turn,
+    views,
+)
 from subgame.tree.betting_arrays import SHOWN
 
 NO_SUMS = np.zeros(0, np.float32)
@@ -96,7 +107,7 @@ def add_ends(p, at, stake, shown, hands, reach, value):
     `at` is their sequence of either player, ``[player, z]``. Ends are taken `WIDTH` at a time, one
     in each lane of a vector, from the weakest hand to the strongest, with sums by card of the hands
     so far. `range_terminals.evaluate` says why the differences are those of weaker and stronger
-    hands.
+    hands. What rounding leaves of zero is cleared: regret matching would play it.
     """
     o, width, stride, like = 1 - p, len(hands.cards), reach.shape[1], np.float32(0)
     cards, tie, zero = hands.cards, hands.tie, splat(0.0, like)
@@ -137,13 +148,15 @@ def add_ends(p, at, stake, shown, hands, reach, value):
                     a, b = cards[h, 0] * WIDTH, cards[h, 1] * WIDTH
                     so_far = total - load(sums, a, like) - load(sums, b, like)
                     store(paid, h * WIDTH, load(paid, h * WIDTH, like) + so_far)
+        least = rounding(total)
         for h in range(width):
             a, b = cards[h, 0] * WIDTH, cards[h, 1] * WIDTH
             every = total - load(sums, a, like) - load(sums, b, like)
             if shown:
-                store(paid, h * WIDTH, load(paid, h * WIDTH, like) - every)
+                won = load(paid, h * WIDTH, like) - every
             else:  # the hand itself was subtracted twice
-                store(paid, h * WIDTH, every + load(ours, h * WIDTH, like))
+                won = every + load(ours, h * WIDTH, like)
+            store(paid, h * WIDTH, cleared(won, least))
         for h in range(0, width, 4):
             a = h * WIDTH
             turn(paid, a, a + WIDTH, a + 2 * WIDTH, a + 3 * WIDTH, four, 0, 4)
