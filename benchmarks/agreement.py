@@ -5,8 +5,9 @@
 
 It writes ``engine-agreement.json``, or ``engine-agreement-cuda.json``. Every strategy is evaluated
 on the explicit tree of its game, in float64. The first game is the turn of docs/nested.md. In the
-other games no two actions are exactly as good as one another in these iterations, so that rounding
-decides nothing; their ranges have uneven weights, and there is no betting on later rivers.
+other games no two actions of a player who learns are exactly as good as one another in these
+iterations, so that rounding decides nothing; their ranges have uneven weights, and there is no
+betting on later rivers. The best response of CFR-BR has ties in two of them: it may differ there.
 """
 
 from __future__ import annotations

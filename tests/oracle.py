@@ -245,17 +245,33 @@ class Oracle:
         """
         return self._best_response(profile, player)[1]
 
+    def narrowest_choice(self, profile: Profile, player: int) -> float:
+        """By how much a best response prefers its action to the next best one, at the least.
+
+        In chips, over the infosets that the others reach. Where it is 0, rounding may choose.
+        """
+        reach = self._reach_of_others(profile, player)
+        leads = [math.inf]
+        for infoset, worth in self._best_response(profile, player)[3].items():
+            reached = sum(reach[node] for node in self.histories[player][infoset])
+            if reached > 0 and len(worth) > 1:
+                best, second = sorted(worth.values(), reverse=True)[:2]
+                leads.append((best - second) / reached)
+        return min(leads)
+
     def _best_response(
         self, profile: Profile, player: int
-    ) -> tuple[float, dict[str, float], dict[str, str]]:
+    ) -> tuple[float, dict[str, float], dict[str, str], Strategy]:
+        """The value, then by infoset: the value, the action, and the values of all actions."""
         reach = self._reach_of_others(profile, player)
         at_infoset: dict[str, float] = {}
         best_action: dict[str, str] = {}
+        worths: Strategy = {}
         known: dict[Node, float] = {}
 
         def solve(infoset: str) -> None:
             nodes = self.histories[player][infoset]
-            worth = {
+            worths[infoset] = worth = {
                 action: sum(reach[node] * value(node.children[action]) for node in nodes)
                 for action in self.infosets[player][infoset]
             }
@@ -280,7 +296,7 @@ class Oracle:
             if infoset not in best_action:
                 solve(infoset)
         values = {infoset: at_infoset[infoset] for infoset in self.infosets[player]}
-        return total, values, best_action
+        return total, values, best_action, worths
 
     def exploitability(self, profile: Profile) -> tuple[tuple[float, float], float]:
         """Each player's gain by a best response, and the mean of the two (NashConv / 2)."""
