@@ -73,7 +73,7 @@ def check_unit(tree: RangeTree, u: int, kept: list[Any]) -> None:
         assert b.hands[up] == len(held)
         np.testing.assert_array_equal(unit.hands[p], held)
         assert unit.hands[p].dtype == np.int64
-        for name, want in (("hand", held), ("other", other)):
+        for name, want in (("hand", held), ("cards", card << module.CARD_BITS | other)):
             np.testing.assert_array_equal(part(tree, name, b.hand_at[up], len(held)), want)
         places = [{hand: h for h, hand in enumerate(unit.hands[q].tolist())} for q in (0, 1)]
         none = padded(len(places[1 - p]))
@@ -142,7 +142,7 @@ def check_places(tree: RangeTree) -> None:
     hands, groups = b.hands.tolist(), np.repeat(b.groups, 2).tolist()
     np.testing.assert_array_equal(b.hand_at, np.cumsum([0, *hands])[:-1])
     np.testing.assert_array_equal(b.group_at, np.cumsum([0, *(n + 1 for n in groups)])[:-1])
-    assert sum(hands) == len(b.hand) == len(b.other) == len(b.above) == len(b.same)
+    assert sum(hands) == len(b.hand) == len(b.cards) == len(b.above) == len(b.same)
     assert len(b.group_run) == sum(groups) + len(groups)
     assert len(b.run_card) == len(b.run_start)
     lines = np.append(b.orbit_at, len(b.orbit_start))

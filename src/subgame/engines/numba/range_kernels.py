@@ -47,7 +47,7 @@ from subgame.engines.numba.simd import (
 )
 from subgame.engines.numba.subnormals import flush_subnormals, restore
 from subgame.tree.ranges.betting_tree import LANES, BettingTree
-from subgame.tree.ranges.boards import BoardArrays
+from subgame.tree.ranges.boards import CARD_MASK, BoardArrays
 
 Ints = NDArray[np.int64]
 Kind = tuple[int, int, int]
@@ -266,7 +266,7 @@ def hand_up(
     for r in range(first, first + np.int64(b.group_run[b.group_at[2 * c + p] + b.groups[c]])):
         often = weight - less if np.int64(b.run_card[r]) == dealt else weight
         for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
-            times = often - less if np.int64(b.other[at + h]) == dealt else often
+            times = often - less if (np.int64(b.cards[at + h]) & CARD_MASK) == dealt else often
             up = into + np.int64(b.above[at + h]) * ways
             pay_all(s, up, result, source + h * ways, begin, stop, times)
 

@@ -12,13 +12,15 @@ from subgame.engines.numba.range_tiles import (
     Side,
     descend,
     matching,
-    shares_of,
+    shares,
+    total_of,
     weight_of,
 )
 from subgame.engines.numba.simd import (
     kernel,
     load,
     part,
+    splat,
     store,
     views,
 )
@@ -34,7 +36,7 @@ def match(f: BettingTree, sp: int, side: Side, at: int, into: Numbers) -> None:
     m = matching(side, into[0])
     for i in range(f.infoset_at[sp], f.infoset_at[sp + 1]):
         n, e = f.actions[i], at + f.first[i] * LANES
-        share, even = shares_of(m, e, n)
+        share, even = shares(total_of(m, e, n), n, splat(1.0, into[0]))
         for k in range(e, e + n * LANES, LANES):
             store(into, k, weight_of(m, k) * share + even)
 

@@ -7,9 +7,19 @@ from typing import NamedTuple
 import numpy as np
 
 from subgame.engines.numba.range_scratch import Numbers
-from subgame.engines.numba.simd import Lanes, cleared, load, part, rounding, small, splat, store
+from subgame.engines.numba.simd import (
+    Lanes,
+    choose,
+    cleared,
+    load,
+    part,
+    rounding,
+    small,
+    splat,
+    store,
+)
 from subgame.tree.ranges.betting_tree import LANES
-from subgame.tree.ranges.boards import BoardArrays
+from subgame.tree.ranges.boards import CARD_BITS, CARD_MASK, BoardArrays
 
 
 class Ends(NamedTuple):
@@ -40,7 +50,7 @@ def pour(
         if size < 0:
             for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
                 a = load(x, at + h * LANES, like)
-                c = np.int64(b.other[hands + h]) * LANES
+                c = (np.int64(b.cards[hands + h]) & CARD_MASK) * LANES
                 store(sums, c, load(sums, c, like) + a)
                 run = run + a
             c = card * LANES
@@ -51,7 +61,7 @@ def pour(
         times = splat(often, like)
         for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
             a = load(x, at + h * LANES, like)
-            other = np.int64(b.other[hands + h])
+            other = np.int64(b.cards[hands + h]) & CARD_MASK
             c = other * LANES
             if other == card:
                 a = splat((often - 1) / 2, like) * a
@@ -64,6 +74,14 @@ def pour(
         store(sums, c, load(sums, c, like) + run)
         total = total + times * run
     return total
+
+
+@small
+def others(b: BoardArrays, h: int, total: Lanes, sums: Numbers) -> Lanes:
+    """Of the reach in `total`, that of hands with neither card of hand `h`, less that of `h`."""
+    both = np.int64(b.cards[h])
+    card, other = both >> CARD_BITS, both & CARD_MASK
+    return total - load(sums, card * LANES, sums[0]) - load(sums, other * LANES, sums[0])
 
 
 @part
@@ -90,7 +108,6 @@ def evaluate(b: BoardArrays, u: int, p: int, kind: int, at: int, e: Ends) -> Non
     for c in range(deck):
         store(sums, c * LANES, zero)
     end_o = run_o + np.int64(b.group_run[group_o + groups])
-    end_p = run_p + np.int64(b.group_run[group_p + groups])
     if not kind & 1:
         total = pour(b, u, o, run_o, end_o, at, e, total)
     first_o, first_p = run_o, run_p
@@ -98,29 +115,25 @@ def evaluate(b: BoardArrays, u: int, p: int, kind: int, at: int, e: Ends) -> Non
         last_o = run_o + np.int64(b.group_run[group_o + g + 1])
         last_p = run_p + np.int64(b.group_run[group_p + g + 1])
         tied = last_o > first_o
-        for r in range(first_p, last_p):
-            rest = total - load(sums, np.int64(b.run_card[r]) * LANES, like)
-            for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
-                won = rest - load(sums, np.int64(b.other[mine + h]) * LANES, like)
-                store(shown, at + h * LANES, won if tied else won + won)
+        begin, stop = np.int64(b.run_start[first_p]), np.int64(b.run_start[last_p])
+        often = splat(1.0 if tied else 2.0, like)
+        for h in range(begin, stop):
+            store(shown, at + h * LANES, others(b, mine + h, total, sums) * often)
         if tied:
             total = pour(b, u, o, first_o, last_o, at, e, total)
-            for r in range(first_p, last_p):
-                rest = total - load(sums, np.int64(b.run_card[r]) * LANES, like)
-                for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
-                    won = rest - load(sums, np.int64(b.other[mine + h]) * LANES, like)
-                    store(shown, at + h * LANES, load(shown, at + h * LANES, like) + won)
+            for h in range(begin, stop):
+                won = others(b, mine + h, total, sums)
+                store(shown, at + h * LANES, load(shown, at + h * LANES, like) + won)
         first_o, first_p = last_o, last_p
     # One more place holds the reach 0 of hands outside the opponent's range.
     store(x, at + (n + LANES - 1) // LANES * LANES * LANES, zero)
     least = rounding(total)
-    for r in range(run_p, end_p):
-        rest = total - load(sums, np.int64(b.run_card[r]) * LANES, like)
-        for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
-            every = rest - load(sums, np.int64(b.other[mine + h]) * LANES, like)
-            if kind & 1:
-                won = load(shown, at + h * LANES, like) - every
-                store(shown, at + h * LANES, cleared(won, least))
-            if kind & 2:
-                own = load(x, at + np.int64(b.same[mine + h]) * LANES, like)
-                store(folded, at + h * LANES, cleared(every + own, least))
+    for h in range(ours):
+        every = others(b, mine + h, total, sums)
+        if kind & 1:
+            won = load(shown, at + h * LANES, like) - every
+            store(shown, at + h * LANES, cleared(won, least))
+        if kind & 2:
+            own = load(x, at + np.int64(b.same[mine + h]) * LANES, like)
+            paid = every + own
+            store(folded, at + h * LANES, choose(paid, least, paid, zero))

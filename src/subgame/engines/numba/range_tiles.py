@@ -112,27 +112,37 @@ def weight_of(m: Matching, e: int) -> Lanes:
 
 
 @small
-def shares(total: Lanes, n: int) -> tuple[Lanes, Lanes]:
+def shares(total: Lanes, n: int, whole: Lanes) -> tuple[Lanes, Lanes]:
     """Regret matching, given the sum of the weights of all `n` actions: (share, even).
 
-    An action with weight w is played with probability ``w share + even``: in proportion to the
-    weights where their sum is positive, and uniformly where it is zero.
+    Of `whole` an action with weight w gets ``w share + even``: in proportion to the weights where
+    their sum is positive, and as much as the others where it is zero.
     """
     like = kind_of(total)
-    zero, one = splat(0.0, like), splat(1.0, like)
-    return choose(total, zero, one / total, zero), choose(total, zero, zero, splat(1.0 / n, like))
+    zero, nth = splat(0.0, like), splat(1.0 / n, like)
+    return choose(total, zero, whole / total, zero), choose(total, zero, zero, whole * nth)
 
 
 @small
-def shares_of(m: Matching, e: int, n: int) -> tuple[Lanes, Lanes]:
-    """`shares` of a decision whose weights start at `e`.
+def mean_of(total: Lanes, n: int, weighted: Lanes, plain: Lanes) -> Lanes:
+    """The mean value of `n` actions that regret matching plays, by their weights' sum `total`.
+
+    `weighted` is the sum of the values times the weights, `plain` that of the values.
+    """
+    like = kind_of(total)
+    return choose(total, splat(0.0, like), weighted / total, plain * splat(1.0 / n, like))
+
+
+@small
+def total_of(m: Matching, e: int, n: int) -> Lanes:
+    """The sum of the weights of a decision, which start at `e`.
 
     Reading the weights again later costs less than storing them.
     """
     total = splat(0.0, kind_of(m.positive))
     for k in range(n):
         total = total + weight_of(m, e + k * LANES)
-    return shares(total, n)
+    return total
 
 
 @small
@@ -184,8 +194,8 @@ def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
             fetch(weights, e, far, 2)
             a = larger(recall(weights, scale, e, like), zero)
             b = larger(recall(weights, scale, e + LANES, like), zero)
-            share, even = shares(a + b, 2)
-            a, b = (a * share + even) * here, (b * share + even) * here
+            share, even = shares(a + b, 2, here)
+            a, b = a * share + even, b * share + even
             store(reach, to, a)
             store(reach, to + LANES, b)
             if kept:
@@ -199,9 +209,8 @@ def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
             a = larger(recall(weights, scale, e, like), zero)
             b = larger(recall(weights, scale, e + LANES, like), zero)
             c = larger(recall(weights, scale, e + 2 * LANES, like), zero)
-            share, even = shares(a + b + c, 3)
-            a, b = (a * share + even) * here, (b * share + even) * here
-            c = (c * share + even) * here
+            share, even = shares(a + b + c, 3, here)
+            a, b, c = a * share + even, b * share + even, c * share + even
             store(reach, to, a)
             store(reach, to + LANES, b)
             store(reach, to + 2 * LANES, c)
@@ -215,10 +224,10 @@ def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
         fetch(weights, e, far, n)
         if kept:
             fetch(average, e, far, n)
-        share, even = shares_of(m, e, n)
-        least, free = splat(ahead[9], like), splat(1 - n * ahead[9], like)
+        least = splat(ahead[9], like) * here
+        share, even = shares(total_of(m, e, n), n, here * splat(1 - n * ahead[9], like))
         for k in range(n):
-            a = here * ((weight_of(m, e + k * LANES) * share + even) * free + least)
+            a = (weight_of(m, e + k * LANES) * share + even) + least
             store(reach, to + k * LANES, a)
             if kept:
                 a = added(average, weigh, e + k * LANES, fade, a)
@@ -261,11 +270,9 @@ def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
             x, y = recall(weights, scale, e, like), recall(weights, scale, e + LANES, like)
             z = recall(weights, scale, e + 2 * LANES, like)
             u, v, w = larger(x, zero), larger(y, zero), larger(z, zero)
-            share, even = shares(u + v + w, 3)
             a, b = load(value, to, like), load(value, to + LANES, like)
             c = load(value, to + 2 * LANES, like)
-            mean = (u * share + even) * a + (v * share + even) * b
-            mean = mean + (w * share + even) * c
+            mean = mean_of(u + v + w, 3, u * a + v * b + w * c, a + b + c)
             x, y = learned(x, a - mean, rates), learned(y, b - mean, rates)
             note(weights, scale, e, 0, (x, y, learned(z, c - mean, rates)), luck)
             store(value, up, load(value, up, like) + mean)
@@ -274,19 +281,18 @@ def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
             fetch(weights, e, far, 2)
             x, y = recall(weights, scale, e, like), recall(weights, scale, e + LANES, like)
             u, v = larger(x, zero), larger(y, zero)
-            share, even = shares(u + v, 2)
             a, b = load(value, to, like), load(value, to + LANES, like)
-            mean = (u * share + even) * a + (v * share + even) * b
+            mean = mean_of(u + v, 2, u * a + v * b, a + b)
             x, y = learned(x, a - mean, rates), learned(y, b - mean, rates)
             note(weights, scale, e, 0, (x, y), luck)
             store(value, up, load(value, up, like) + mean)
             continue
         fetch(weights, e, far, n)
         mean = played(m, e, n, value, to)
-        least, total = splat(rates[9], like), splat(0.0, like)
+        least, plain_sum = splat(rates[9], like), splat(0.0, like)
         for k in range(n):
-            total = total + load(value, to + k * LANES, like)
-        paid = mean * splat(1 - n * rates[9], like) + total * least
+            plain_sum = plain_sum + load(value, to + k * LANES, like)
+        paid = mean * splat(1 - n * rates[9], like) + plain_sum * least
         store(value, up, load(value, up, like) + paid)
         for k in range(n):
             gain = load(value, to + k * LANES, like) - mean
@@ -301,11 +307,11 @@ def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
 def played(m: Matching, e: int, n: int, value: Numbers, to: int) -> Lanes:
     """The value of a decision with any number of actions, played in proportion to the weights."""
     like = kind_of(m.positive)
-    (share, even), mean = shares_of(m, e, n), splat(0.0, like)
+    total, weighted, plain = splat(0.0, like), splat(0.0, like), splat(0.0, like)
     for k in range(n):
-        w = weight_of(m, e + k * LANES)
-        mean = mean + (w * share + even) * load(value, to + k * LANES, like)
-    return mean
+        w, v = weight_of(m, e + k * LANES), load(value, to + k * LANES, like)
+        total, weighted, plain = total + w, weighted + w * v, plain + v
+    return mean_of(total, n, weighted, plain)
 
 
 @part

@@ -63,6 +63,10 @@ class Lanes(types.Type):
         self.dtype = dtype
         super().__init__(name=f"Lanes({dtype})")
 
+    if TYPE_CHECKING:  # in kernels; see `_operator`
+
+        def __truediv__(self, other: Lanes) -> Lanes: ...
+
 
 @register_model(Lanes)
 class _Model(PrimitiveModel):
@@ -245,11 +249,14 @@ def rounding(builder: ir.IRBuilder, total: Value) -> ir.Value:
 
 @emitted(_first)
 def cleared(builder: ir.IRBuilder, value: Value, least: Value) -> ir.Value:
-    """The value where its size is more than `least`, else 0; see `engines.rounding`."""
+    """The value where its size is more than that of `least`, else 0; see `engines.rounding`.
+
+    Some processors compare sizes in one instruction.
+    """
     kind = value.value.type
-    size = _called(builder, "fabs", kind, value.value)
+    size, other = (_called(builder, "fabs", kind, item.value) for item in (value, least))
     zero = ir.Constant(kind, [0.0] * WIDTH)
-    return builder.select(builder.fcmp_ordered(">", size, least.value), value.value, zero)
+    return builder.select(builder.fcmp_ordered(">", size, other), value.value, zero)
 
 
 def _transposed(builder: ir.IRBuilder, rows: list[ir.Value]) -> list[ir.Value]:

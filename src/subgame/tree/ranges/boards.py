@@ -50,7 +50,7 @@ class BoardArrays(NamedTuple):
     hands: Ints  # [up] number of hands
     store_at: Ints  # [up] where its regrets start
     hand_at: Ints  # [up] where its hands start in the next four
-    other: Small  # [h] the card of the hand that its run does not share
+    cards: Small  # [h] the card that its run shares, times 2^`CARD_BITS`, plus its other one
     above: Small  # [h] the same hand's place on the parent board
     same: Small  # [h] its place in the opponent's order; `padded(hands)` if not in that range
     hand: Small  # [h] the hand itself, in the deck's order
@@ -70,8 +70,8 @@ class BoardArrays(NamedTuple):
     share: Floats  # [u] one divided by how many of these were left before it was dealt
 
 
-_CARD = 6  # bits of a card
-_ONE, _PAIR = (1 << _CARD) - 1, (1 << 2 * _CARD) - 1
+CARD_BITS = 6
+CARD_MASK, _PAIR = (1 << CARD_BITS) - 1, (1 << 2 * CARD_BITS) - 1
 _NO_HAND = np.iinfo(np.int32).max
 _PLACE = 11  # bits of a place: 1,326 hands
 
@@ -92,10 +92,10 @@ def _sorted(deck: Deck, slot: Ints, held: Ints, group: NDArray[np.int16], groups
     table += np.bincount(highs.ravel(), minlength=bins)
     swap = table.take(highs) > table.take(lows)
     straight, turned = (
-        (low << _CARD | high).astype(np.int32),
-        (high << _CARD | low).astype(np.int32),
+        (low << CARD_BITS | high).astype(np.int32),
+        (high << CARD_BITS | low).astype(np.int32),
     )
-    keys: Keys = mine.astype(np.int32) << 2 * _CARD | np.where(swap, turned, straight)
+    keys: Keys = mine.astype(np.int32) << 2 * CARD_BITS | np.where(swap, turned, straight)
     keys[mine < 0] = _NO_HAND
     keys.sort(axis=1)
     return keys
@@ -177,7 +177,7 @@ class _Batch:
         names = np.zeros(_PAIR + 1, dtype=np.uint16)
         for held, one in itertools.product(kept, (0, 1)):
             pair = cards.slot[deck.hands[held]]
-            names[pair[:, one] << _CARD | pair[:, 1 - one]] = held
+            names[pair[:, one] << CARD_BITS | pair[:, 1 - one]] = held
         self.hand: Small = names.take(self.keys & _PAIR)  # [up, h]
 
     @cached_property
@@ -208,7 +208,7 @@ class _Batch:
             same = self.places.take(other[:, None] * self.deck.num_hands + self.hand)
         return {
             "hands": self.hands,
-            "other": self._real((self.keys & _ONE).astype(np.uint16)),
+            "cards": self._real((self.keys & _PAIR).astype(np.uint16)),
             "above": self._real(up),
             "same": self._real(same),
             "hand": self._real(self.hand),
@@ -216,7 +216,7 @@ class _Batch:
 
     def run_parts(self) -> Fields:
         """Fields by run and by group; fields of offsets hold counts until `_joined`."""
-        head = self.keys >> _CARD
+        head = self.keys >> CARD_BITS
         new = self.real.copy()
         new[:, 1:] &= head[:, 1:] != head[:, :-1]
         at = np.flatnonzero(new)
@@ -225,11 +225,11 @@ class _Batch:
         runs = np.bincount(row, minlength=len(head))
         sizes = np.repeat(self.groups + 1, 2)
         first = np.cumsum(sizes) - sizes
-        inside = np.bincount(first[row] + (run_heads >> _CARD) + 1, minlength=sizes.sum())
+        inside = np.bincount(first[row] + (run_heads >> CARD_BITS) + 1, minlength=sizes.sum())
         before = np.repeat(np.cumsum(runs) - runs, sizes)
         return {
             "run_at": runs + 1,
-            "run_card": _ended(row, run_heads & _ONE, np.zeros(len(head)), np.uint16),
+            "run_card": _ended(row, run_heads & CARD_MASK, np.zeros(len(head)), np.uint16),
             "run_start": _ended(row, start, self.hands, np.uint16),
             "group_at": sizes,
             "group_run": (np.cumsum(inside) - before).astype(np.uint16),

@@ -43,8 +43,8 @@ from subgame.tree.ranges.betting_tree import (
     grow,
     lay_out,
 )
+from subgame.tree.ranges.boards import CARD_MASK, BoardArrays, lay_out_hands
 from subgame.tree.ranges.boards import Board as Board
-from subgame.tree.ranges.boards import BoardArrays, lay_out_hands
 from subgame.tree.ranges.boards import BoardList as BoardList
 from subgame.tree.ranges.deal import padded
 from subgame.tree.ranges.find import Finder, InfosetIndex
@@ -282,7 +282,10 @@ class RangeTree(PublicTree):
         import hashlib  # with OpenSSL, which takes a hundredth of a second
 
         sha = hashlib.sha256()
-        boards = self.boards if self.merged else self.boards[: BoardArrays._fields.index("size_at")]
+        names = BoardArrays._fields[: None if self.merged else BoardArrays._fields.index("size_at")]
+        # The runs have the first of the cards; when strategies were first saved, only they did.
+        kept = self.boards._replace(cards=self.boards.cards & CARD_MASK)
+        boards = [getattr(kept, name) for name in names]
         for array in (*self.betting_tree, *boards, *(side.reach for side in self.players)):
             sha.update(np.ascontiguousarray(array).tobytes())
         sha.update(b"".join(lock.bytes for lock in self.locks if lock))
