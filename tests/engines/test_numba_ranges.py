@@ -292,7 +292,7 @@ def test_a_stage_is_the_tree_of_its_boards() -> None:
     b = stage.tree.boards
     np.testing.assert_array_equal(b.weight[stage.many :], plain.tree.boards.weight[stage.many :])
     begin = int(b.hand_at[0])
-    for name in ("hand", "above", "other", "same"):
+    for name in ("hand", "above", "cards", "same"):
         got, want = getattr(b, name)[begin:], getattr(plain.tree.boards, name)
         np.testing.assert_array_equal(got, want, err_msg=name)
     reach = [random_reach(plain, p, p) for p in (0, 1)]

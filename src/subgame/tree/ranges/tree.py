@@ -284,7 +284,7 @@ class RangeTree(PublicTree):
         sha = hashlib.sha256()
         names = BoardArrays._fields[: None if self.merged else BoardArrays._fields.index("size_at")]
         # The runs have the first of the cards; when strategies were first saved, only they did.
-        kept = self.boards._replace(cards=self.boards.cards & CARD_MASK)
+        kept = self.boards._replace(cards=self.boards.cards & np.uint16(CARD_MASK))
         boards = [getattr(kept, name) for name in names]
         for array in (*self.betting_tree, *boards, *(side.reach for side in self.players)):
             sha.update(np.ascontiguousarray(array).tobytes())
