@@ -248,12 +248,14 @@ def commit(checkout: Path) -> str:
 
 
 def processor() -> str:
-    """The processor, as Linux names it."""
+    """The processor, as Linux names it; on aarch64 by numbers of its maker and its part."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(row.split(":")[1].strip() for row in lines if "model name" in row)
-    except (OSError, StopIteration):
+    except OSError:
         return platform.processor()
+    said = {name.strip(): text.strip() for name, _, text in (row.partition(":") for row in lines)}
+    part = f"implementer {said.get('CPU implementer')}, part {said.get('CPU part')}"
+    return said.get("model name", part)
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
 from subgame.tree.ranges.tree import RangeTree
 
-ON_LINUX = sys.platform == "linux" and platform.machine() == "x86_64"
+ON_LINUX = sys.platform == "linux" and platform.machine() in linux.MACHINES
 """Where objects are loaded without LLVM."""
 KERNELS = (
     (range_loop, "RUN_ITERATIONS"),
@@ -251,7 +251,7 @@ def test_arguments_arrive_as_they_are_given(loader: Any, monkeypatch: pytest.Mon
     from subgame.engines.numba.objects import object_code
 
     if loader is native._linked:
-        monkeypatch.setattr(linux, "X86_64", None)
+        monkeypatch.setattr(linux, "MACHINES", {})
 
     def sums(number: Any, pair: Any, out: Any) -> None:
         one, (two, more) = pair
@@ -307,16 +307,19 @@ def test_objects_of_another_kind_are_left_to_llvm(
 
     monkeypatch.setattr(native, "_linked", noted)
     cut = [filling[:length] for length in (0, 4, 64, 200, len(filling) - 1)]
-    others = [filling[:18] + b"\xb7" + filling[19:], b"\xcf\xfa\xed\xfe" + filling[4:], *cut]
+    others = [filling[:18] + b"\x28" + filling[19:], b"\xcf\xfa\xed\xfe" + filling[4:], *cut]
     for code in others:
         native._load(code, "entry")
     native._load(filling, "another")
     assert asked == [*others, filling]
-    for name, value in (("linux.ABSOLUTE", 2), ("linux.WRITE", 2), ("linux.sys.platform", "win32")):
+    other = {"ABSOLUTE": dict.fromkeys(linux.MACHINES.values(), 2), "MOVES": {}, "CALLS": ()}
+    changes = [other, {"WRITE": 2}, {"sys.platform": "win32"}]
+    for change in changes:
         with monkeypatch.context() as patch:
-            patch.setattr(f"subgame.engines.numba.{name}", value)
+            for name, value in change.items():
+                patch.setattr(f"subgame.engines.numba.linux.{name}", value)
             native._load(filling, "entry")
-    assert len(asked) == len(others) + 1 + 3
+    assert len(asked) == len(others) + 1 + len(changes)
 
 
 def test_arrays_with_gaps_are_refused() -> None:
