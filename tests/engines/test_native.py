@@ -313,7 +313,7 @@ def test_objects_of_another_kind_are_left_to_llvm(
     native._load(filling, "another")
     assert asked == [*others, filling]
     other = {"ABSOLUTE": dict.fromkeys(linux.MACHINES.values(), 2), "MOVES": {}, "CALLS": ()}
-    changes = [other, {"WRITE": 2}, {"sys.platform": "win32"}]
+    changes: list[dict[str, Any]] = [other, {"WRITE": 2}, {"sys.platform": "win32"}]
     for change in changes:
         with monkeypatch.context() as patch:
             for name, value in change.items():

@@ -10,7 +10,6 @@ from subgame.engines.numba.range_scratch import Numbers
 from subgame.engines.numba.simd import (
     Lanes,
     choose,
-    cleared,
     load,
     part,
     rounding,
@@ -92,7 +91,8 @@ def evaluate(b: BoardArrays, u: int, p: int, kind: int, at: int, e: Ends) -> Non
     t(h) that of equal ones. A showdown pays w - s. The kernel goes up through the ranks with sums
     per card. Then ``all - card - card`` is w just before h's group is added, and w + t just after.
     At the end it is w + s + t, which a fold pays; the difference is w - s. The hand h itself
-    cancels out of it, and is added to the pay of a fold. What rounding leaves of zero is cleared.
+    cancels out of it, and is added to the pay of a fold. Where a fold would pay no more than what
+    rounding may leave of zero, no hand that arrives can be there beside h: neither pays anything.
     """
     x, shown, folded, sums, deck = e
     o, like = 1 - p, sums[0]
@@ -130,10 +130,9 @@ def evaluate(b: BoardArrays, u: int, p: int, kind: int, at: int, e: Ends) -> Non
     least = rounding(total)
     for h in range(ours):
         every = others(b, mine + h, total, sums)
+        paid = every + load(x, at + np.int64(b.same[mine + h]) * LANES, like)
+        if kind & 2:
+            store(folded, at + h * LANES, choose(paid, least, paid, zero))
         if kind & 1:
             won = load(shown, at + h * LANES, like) - every
-            store(shown, at + h * LANES, cleared(won, least))
-        if kind & 2:
-            own = load(x, at + np.int64(b.same[mine + h]) * LANES, like)
-            paid = every + own
-            store(folded, at + h * LANES, choose(paid, least, paid, zero))
+            store(shown, at + h * LANES, choose(paid, least, won, zero))

@@ -249,14 +249,11 @@ def rounding(builder: ir.IRBuilder, total: Value) -> ir.Value:
 
 @emitted(_first)
 def cleared(builder: ir.IRBuilder, value: Value, least: Value) -> ir.Value:
-    """The value where its size is more than that of `least`, else 0; see `engines.rounding`.
-
-    Some processors compare sizes in one instruction.
-    """
+    """The value where its size is more than `least`, else 0; see `engines.rounding`."""
     kind = value.value.type
-    size, other = (_called(builder, "fabs", kind, item.value) for item in (value, least))
+    size = _called(builder, "fabs", kind, value.value)
     zero = ir.Constant(kind, [0.0] * WIDTH)
-    return builder.select(builder.fcmp_ordered(">", size, other), value.value, zero)
+    return builder.select(builder.fcmp_ordered(">", size, least.value), value.value, zero)
 
 
 def _transposed(builder: ir.IRBuilder, rows: list[ir.Value]) -> list[ir.Value]:
