@@ -10,9 +10,10 @@ from holdem_games import GAMES
 from subgame import play
 from subgame.games import holdem
 from subgame.games.base import Game
+from subgame.games.holdem.sizes import STREETS
 from subgame.play import Agent, Always, StrategyAgent, Translated, match
 from subgame.play.agent import Event
-from subgame.play.lbr import SETTINGS, LocalBestResponse
+from subgame.play.lbr import LocalBestResponse
 from subgame.play.match import mixed_seed
 from subgame.play.named import known_strategy
 from subgame.play.searching import NestedAgent
@@ -157,7 +158,20 @@ def test_settings_of_2018() -> None:
             assert own[0] == "r250" or own == ["f"]
             raised += any(action[0] == "r" for action in own[1:])
         assert (raised > 0) == later
-    assert set(SETTINGS) == {"fc", "fcpa", "56", "2018-flop", "2018-turn"}
+
+
+@pytest.mark.parametrize("street", [0, 1])
+def test_bets_on_one_street_alone(street: int) -> None:
+    game, call = holdem.nlfh(), Always("call")
+    lbr = LocalBestResponse(game, call, f"fcpa-{STREETS[street]}")
+    bets = set()
+    for k in range(0, 24, 2):  # LBR in seat 0
+        hand, betting = play.play_hand(game, (lbr, call), k, seed=mixed_seed(5)), game.start()
+        for player, action in hand.moves:
+            if player == 0 and action[0] == "r":
+                bets.add(betting.street)
+            betting = betting if player < 0 else betting.child(action)
+    assert bets == {street}
 
 
 def test_bad_input() -> None:

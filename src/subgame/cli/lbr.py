@@ -19,8 +19,9 @@ def lbr_command(
     setting: str = opt(
         "fcpa",
         "NAME",
-        "What LBR may do: fc (fold and call), fcpa (also pot and all-in), 56 (56 bets), or "
-        "one of the two of the 2018 paper, 2018-flop and 2018-turn.",
+        "What LBR may do: fc (fold and call), fcpa (also pot and all-in), fcpa-river and so on "
+        "(those on one street alone), 56 (56 bets), or one of the two of the 2018 paper, "
+        "2018-flop and 2018-turn.",
     ),
     hands: HandsOption = 1000,
     agents: Agents,

@@ -30,7 +30,7 @@ from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.contests import ALONE, Played, Series, Workers, play_contests
 from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.hunl.early import BOTH
-from subgame.play.lbr import SETTINGS, LocalBestResponse
+from subgame.play.lbr import ONE_STREET, SETTINGS, LocalBestResponse
 from subgame.play.match import Estimate
 from subgame.play.named import AgentOptions, named_agents, whole_blueprint
 from subgame.play.range_match import Pair, RangeMatch
@@ -152,7 +152,7 @@ LBR = "lbr:"
 DEALS = {
     "blueprint": 2000,
     "single": 2000,
-    **{f"{LBR}{setting}": 1000 for setting in SETTINGS},
+    **{f"{LBR}{setting}": 1000 for setting in SETTINGS if setting not in ONE_STREET},
     "sizes:0.6": 1000,
     "sizes:1.5": 1000,
     "shove": 1000,

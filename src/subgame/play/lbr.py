@@ -74,9 +74,12 @@ def _parsed(text: str) -> BetSizes:
     return BetSizes.parse(text)
 
 
+ONE_STREET = {f"fcpa-{street}": Setting({street: "1x a"}) for street in STREETS}
+"""Pot and all-in on one street alone: they show where an agent loses."""
 SETTINGS = {
     "fc": Setting({}),
     "fcpa": Setting(dict.fromkeys(STREETS, "1x a")),
+    **ONE_STREET,
     "56": Setting(dict.fromkeys(STREETS[1:], f"{MANY} a"), calls=("preflop",)),
     "2018-turn": Setting({}, opening="0.75x"),
     "2018-flop": Setting({"flop": FLOP_2018}, opening="0.75x", calls=("preflop",)),
