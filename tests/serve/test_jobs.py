@@ -24,6 +24,7 @@ from subgame.serve import jobs, progress, worker
 from subgame.serve.settings import Settings
 from subgame.serve.spots import Spot
 from subgame.serve.store import Store
+from subgame.solve.limits import FIRST
 from subgame.spots.endgame import Endgame, load, memory_needed
 from subgame.spots.flops import Flop
 from subgame.spots.report import LINES, Task, flop_row
@@ -210,7 +211,7 @@ def test_a_game_is_solved_and_a_mistake_is_a_sentence(tmp_path: Path, inside: An
     job, said = inside(kind="game", game="kuhn", schedule="cfr+", target=1e-3)
     assert result(tmp_path, job)["value"] == pytest.approx(-1 / 18, abs=1e-3)
     assert result(tmp_path, job)["exploitability"] <= 1e-3
-    assert next(message["point"][0] for message in said if "point" in message) <= 16
+    assert next(message["point"][0] for message in said if "point" in message) <= FIRST
     _, said = inside(kind="game", game="no-such-game", schedule="cfr+")
     assert said[-1]["error"].startswith("There is no game called 'no-such-game'")
     _, said = inside(
