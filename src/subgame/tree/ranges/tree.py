@@ -282,10 +282,9 @@ class RangeTree(PublicTree):
         import hashlib  # with OpenSSL, which takes a hundredth of a second
 
         sha = hashlib.sha256()
-        names = BoardArrays._fields[: None if self.merged else BoardArrays._fields.index("size_at")]
-        # The runs have the first of the cards; when strategies were first saved, only they did.
+        # The first card is that of the run, and was not kept when the first strategies were saved.
         kept = self.boards._replace(cards=self.boards.cards & np.uint16(CARD_MASK))
-        boards = [getattr(kept, name) for name in names]
+        boards = kept if self.merged else kept[: BoardArrays._fields.index("size_at")]
         for array in (*self.betting_tree, *boards, *(side.reach for side in self.players)):
             sha.update(np.ascontiguousarray(array).tobytes())
         sha.update(b"".join(lock.bytes for lock in self.locks if lock))
