@@ -57,6 +57,6 @@ def test_forms_of_places() -> None:
 
 
 def test_published_flop() -> None:
-    figure = next(figures.figures("105.12 chips"))
+    figure = next(figures.figures("105.13 chips"))
     assert figures.is_at(figure, "published-flop: /results/0/ev/0")
     assert not figures.is_at(figure, "published-flop: /results/0/want/0")
