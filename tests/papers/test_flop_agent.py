@@ -117,7 +117,8 @@ def apart(
 
 
 def holdem_agent(game: Holdem = GAME) -> HoldemAgent:
-    return HoldemAgent(game, Seen(), solve_from="flop", bets=BETS, iterations=STEPS, seconds=None)
+    options: dict[str, Any] = {"technique": flop.SAFELY, "iterations": STEPS, "seconds": None}
+    return HoldemAgent(game, Seen(), solve_from="flop", bets=BETS, **options)
 
 
 @pytest.mark.parametrize("p", [0, 1])

@@ -12,7 +12,7 @@ Notes:
   (tests/papers/test_flop_agent.py asks HoldemAgent and LimitedAgent on a flop of a small deck, at
   every betting, and finds the same).
 * The settings are those of HoldemAgent: the flop is solved with both players' ranges (Unsafe) by
-  DCFR for 1,000 iterations; 'safely' is its other technique, Maxmargin.
+  DCFR for 1,000 iterations; 'safely' is by Maxmargin, once its technique of later streets.
 * Before the flop the blueprint is in no buckets, so there is little to gain there. A depth limit
   takes values of what the blueprint does on the flop, which is in buckets, for the values of the
   game: with coarse buckets they are far from it. With several values the opponent chooses among the
@@ -50,7 +50,7 @@ from subgame.papers.brown2017_tables import SMALL, Settings
 from subgame.papers.cells import Cells, cells_of, made_by
 from subgame.papers.last_street import LastStreet
 from subgame.papers.report import Found, Progress, Record, device, marks, panel, row
-from subgame.play.hunl.agent import ITERATIONS, TECHNIQUE
+from subgame.play.hunl.agent import ITERATIONS
 from subgame.play.hunl.turn import ROOT
 from subgame.refine.behind import default_schedule
 from subgame.refine.continuations import Continuations, biased
@@ -72,6 +72,8 @@ QUICK_COUNTS = (16, 4)
 BLUEPRINT = "blueprint"
 NESTED = "blueprint, then the flop solved"
 SAFE = "blueprint, then the flop solved safely"
+SAFELY = "maxmargin"
+"""The technique of this row, and of answers to off-tree bets."""
 SINGLE = "depth limit with one value, then the flop solved"
 MULTIPLE = "depth limit with biased values, then the flop solved"
 TRANSLATED = "an off-tree bet: translated"
@@ -170,7 +172,7 @@ class FlopAgent:
         if name in THRESHOLDS:
             return self.thresholded(p, solved or self.nested(p), THRESHOLDS[name])
         trunk = self.limited(p, name == MULTIPLE) if name in (SINGLE, MULTIPLE) else None
-        gadget = {SAFE: TECHNIQUE, **GADGETS}.get(name, ROOT)
+        gadget = {SAFE: SAFELY, **GADGETS}.get(name, ROOT)
         schedule = modicum(self.iterations) if name == PAPER else SCHEDULED.get(name)
         return self.nested(p, trunk, technique(gadget), schedule)
 
@@ -192,7 +194,7 @@ class FlopAgent:
         return nest(
             larger,
             base,
-            technique=ROOT if first else technique(TECHNIQUE),
+            technique=ROOT if first else technique(SAFELY),
             method="expensive" if first else "inexpensive",
             player=p,
             schedule=self.schedule,
@@ -312,6 +314,6 @@ def compared(how: Settings, cells: Cells) -> Found:
             "iterations of the blueprint": how.first,
             "of the agent's solves": how.iterations,
             "gadget of the flop": ROOT.name,
-            "of the safe row and of answers": TECHNIQUE,
+            "of the safe row and of answers": SAFELY,
         },
     )

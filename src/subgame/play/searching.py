@@ -31,6 +31,10 @@ from subgame.tree.strategy import Strategy
 Floats = NDArray[np.float64]
 RARE = 1e-4
 """Infosets below this share of the likeliest one are left out of the range that is shown."""
+TECHNIQUE = "resolve"
+"""The gadget of the last street and of answers to off-tree bets. After such a bet some of the
+opponent's hands must win more than before. Resolve keeps their sum small; Maxmargin gives up all
+other hands for the worst one (docs/play.md, local best response)."""
 SHOWN = 5
 """Infosets of a range that an explanation shows, the most likely ones."""
 
@@ -204,7 +208,7 @@ class NestedAgent(SearchAgent):
 
     It must where the opponent makes a bet that the blueprint does not know. It should from the
     frontier `at` on, by default the last one that the game names: the last street. The `technique`
-    is that of `subgame.refine`: "maxmargin", "reach-maxmargin", "resolve", "unsafe", ... A solve
+    is that of `subgame.refine`: "resolve", "maxmargin", "reach-resolve", "unsafe", ... A solve
     stops after `iterations`, and in time for the decision to take no more than `seconds`, compiling
     included; what was found by then is played.
 
@@ -226,7 +230,7 @@ class NestedAgent(SearchAgent):
         self,
         blueprint: Strategy,
         *,
-        technique: Gadget | str = "maxmargin",
+        technique: Gadget | str = TECHNIQUE,
         at: str | None = "",
         threshold: float = 0.0,
         **options: Any,

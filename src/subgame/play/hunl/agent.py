@@ -32,7 +32,7 @@ from subgame.play.hunl.early import (
 )
 from subgame.play.hunl.laid import Laid
 from subgame.play.hunl.turn import StarvedError, TurnSolver, load_kernels
-from subgame.play.searching import Explanation, SearchAgent, actions_of, shares
+from subgame.play.searching import TECHNIQUE, Explanation, SearchAgent, actions_of, shares
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.live import Clock, Live, Rows, Search
 from subgame.refine.ranges.reached import ReachedRanges
@@ -77,8 +77,6 @@ class DecisionCache:
         return kept
 
 
-TECHNIQUE = "maxmargin"
-"""The gadget of the river and of answers to off-tree bets."""
 ITERATIONS = 1000
 
 

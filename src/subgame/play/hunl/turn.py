@@ -22,7 +22,7 @@ from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.spots import endgame
 from subgame.play.hunl.early import FORGET, Request, numbers, with_bet
 from subgame.play.hunl.laid import Laid
-from subgame.play.searching import actions_of
+from subgame.play.searching import TECHNIQUE, actions_of
 from subgame.refine.gadgets import Unsafe, technique
 from subgame.refine.live import MINIMUM, PASSED, Book, Clock, Live, Search
 from subgame.refine.ranges.reached import ReachedRanges
@@ -213,7 +213,7 @@ def load_kernels(deck: Deck) -> None:
     here = ReachedRanges.start(tiny)
     tree = here.subgame.tree
     uniform, off = Followed(tree, Strategy.uniform(tree).probs), np.zeros(len(here.reach[0]))
-    for gadget in (Unsafe(), technique("maxmargin")):
+    for gadget in (Unsafe(), technique(TECHNIQUE)):
         search = Search(gadget, None, None, iterations=2, seconds=None)
         live = Live(search, 0, here, uniform, off=off).ready(Clock(None))
         live.rows()
