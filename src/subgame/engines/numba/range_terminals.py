@@ -9,7 +9,9 @@ import numpy as np
 from subgame.engines.numba.range_scratch import Numbers
 from subgame.engines.numba.simd import (
     Lanes,
+    any_above,
     choose,
+    larger,
     load,
     part,
     rounding,
@@ -19,6 +21,9 @@ from subgame.engines.numba.simd import (
 )
 from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.boards import CARD_BITS, CARD_MASK, BoardArrays
+
+CROWDED = 0.49
+"""About half: less than that by more than rounding makes of sums."""
 
 
 class Ends(NamedTuple):
@@ -83,6 +88,20 @@ def others(b: BoardArrays, h: int, total: Lanes, sums: Numbers) -> Lanes:
     return total - load(sums, card * LANES, sums[0]) - load(sums, other * LANES, sums[0])
 
 
+@small
+def is_crowded(total: Lanes, e: Ends) -> bool:
+    """Whether a card is in about half of the hands that arrive, or in more.
+
+    Only then two cards may be in all of them, so that some hand meets none. Otherwise
+    ``all - card - card`` is far from zero for every hand.
+    """
+    like = e.sums[0]
+    most = splat(0.0, like)
+    for c in range(e.deck):
+        most = larger(most, load(e.sums, c * LANES, like))
+    return any_above(most, total * splat(CROWDED, like))
+
+
 @part
 def evaluate(b: BoardArrays, u: int, p: int, kind: int, at: int, e: Ends) -> None:
     """One chunk of terminals on one board for player `p`, from the opponent's reach at `at`.
@@ -127,6 +146,15 @@ def evaluate(b: BoardArrays, u: int, p: int, kind: int, at: int, e: Ends) -> Non
         first_o, first_p = last_o, last_p
     # One more place holds the reach 0 of hands outside the opponent's range.
     store(x, at + (n + LANES - 1) // LANES * LANES * LANES, zero)
+    if not is_crowded(total, e):
+        for h in range(ours):
+            every = others(b, mine + h, total, sums)
+            if kind & 2:
+                own = load(x, at + np.int64(b.same[mine + h]) * LANES, like)
+                store(folded, at + h * LANES, every + own)
+            if kind & 1:
+                store(shown, at + h * LANES, load(shown, at + h * LANES, like) - every)
+        return
     least = rounding(total)
     for h in range(ours):
         every = others(b, mine + h, total, sums)

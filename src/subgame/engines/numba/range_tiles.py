@@ -289,10 +289,11 @@ def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
             continue
         fetch(weights, e, far, n)
         mean = played(m, e, n, value, to)
-        least, plain_sum = splat(rates[9], like), splat(0.0, like)
-        for k in range(n):
-            plain_sum = plain_sum + load(value, to + k * LANES, like)
-        paid = mean * splat(1 - n * rates[9], like) + plain_sum * least
+        paid = mean
+        if rates[9] != 0:
+            paid = mean * splat(1 - n * rates[9], like)
+            for k in range(n):
+                paid = paid + load(value, to + k * LANES, like) * splat(rates[9], like)
         store(value, up, load(value, up, like) + paid)
         for k in range(n):
             gain = load(value, to + k * LANES, like) - mean

@@ -239,6 +239,14 @@ def choose(builder: ir.IRBuilder, a: Value, b: Value, yes: Value, no: Value) -> 
     return builder.select(builder.fcmp_ordered(">", a.value, b.value), yes.value, no.value)
 
 
+@emitted(lambda *_: types.boolean)
+def any_above(builder: ir.IRBuilder, a: Value, b: Value) -> ir.Value:
+    """Whether ``a > b`` in any lane."""
+    bits = ir.IntType(WIDTH)
+    above = builder.bitcast(builder.fcmp_ordered(">", a.value, b.value), bits)
+    return builder.icmp_unsigned("!=", above, ir.Constant(bits, 0))
+
+
 @emitted(_first)
 def rounding(builder: ir.IRBuilder, total: Value) -> ir.Value:
     """What rounding may leave of a difference of sums that are parts of `total`."""
