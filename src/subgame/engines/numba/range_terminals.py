@@ -102,6 +102,35 @@ def is_crowded(total: Lanes, e: Ends) -> bool:
     return any_above(most, total * splat(CROWDED, like))
 
 
+@small
+def finish(b: BoardArrays, side: int, kind: int, at: int, e: Ends, total: Lanes) -> None:
+    """What folds and showdowns pay every hand, when all hands that arrive are in the sums.
+
+    Where a fold would pay no more than what rounding may leave of zero, no hand that arrives can be
+    there beside it: neither pays anything.
+    """
+    x, shown, folded, sums, _ = e
+    ours, mine, like = b.hands[side], b.hand_at[side], sums[0]
+    if not is_crowded(total, e):
+        for h in range(ours):
+            every = others(b, mine + h, total, sums)
+            if kind & 2:
+                own = load(x, at + np.int64(b.same[mine + h]) * LANES, like)
+                store(folded, at + h * LANES, every + own)
+            if kind & 1:
+                store(shown, at + h * LANES, load(shown, at + h * LANES, like) - every)
+        return
+    least, zero = rounding(total), splat(0.0, like)
+    for h in range(ours):
+        every = others(b, mine + h, total, sums)
+        paid = every + load(x, at + np.int64(b.same[mine + h]) * LANES, like)
+        if kind & 2:
+            store(folded, at + h * LANES, choose(paid, least, paid, zero))
+        if kind & 1:
+            won = load(shown, at + h * LANES, like) - every
+            store(shown, at + h * LANES, choose(paid, least, won, zero))
+
+
 @part
 def evaluate(b: BoardArrays, u: int, p: int, kind: int, at: int, e: Ends) -> None:
     """One chunk of terminals on one board for player `p`, from the opponent's reach at `at`.
@@ -110,8 +139,7 @@ def evaluate(b: BoardArrays, u: int, p: int, kind: int, at: int, e: Ends) -> Non
     t(h) that of equal ones. A showdown pays w - s. The kernel goes up through the ranks with sums
     per card. Then ``all - card - card`` is w just before h's group is added, and w + t just after.
     At the end it is w + s + t, which a fold pays; the difference is w - s. The hand h itself
-    cancels out of it, and is added to the pay of a fold. Where a fold would pay no more than what
-    rounding may leave of zero, no hand that arrives can be there beside h: neither pays anything.
+    cancels out of it, and is added to the pay of a fold.
     """
     x, shown, folded, sums, deck = e
     o, like = 1 - p, sums[0]
@@ -146,21 +174,4 @@ def evaluate(b: BoardArrays, u: int, p: int, kind: int, at: int, e: Ends) -> Non
         first_o, first_p = last_o, last_p
     # One more place holds the reach 0 of hands outside the opponent's range.
     store(x, at + (n + LANES - 1) // LANES * LANES * LANES, zero)
-    if not is_crowded(total, e):
-        for h in range(ours):
-            every = others(b, mine + h, total, sums)
-            if kind & 2:
-                own = load(x, at + np.int64(b.same[mine + h]) * LANES, like)
-                store(folded, at + h * LANES, every + own)
-            if kind & 1:
-                store(shown, at + h * LANES, load(shown, at + h * LANES, like) - every)
-        return
-    least = rounding(total)
-    for h in range(ours):
-        every = others(b, mine + h, total, sums)
-        paid = every + load(x, at + np.int64(b.same[mine + h]) * LANES, like)
-        if kind & 2:
-            store(folded, at + h * LANES, choose(paid, least, paid, zero))
-        if kind & 1:
-            won = load(shown, at + h * LANES, like) - every
-            store(shown, at + h * LANES, choose(paid, least, won, zero))
+    finish(b, 2 * u + p, kind, at, e, total)
