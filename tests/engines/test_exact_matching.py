@@ -71,6 +71,20 @@ def test_outside_of_kernels_the_same_rule_holds() -> None:
     np.testing.assert_allclose(regret_matching(regret, 1), want, rtol=1e-6)
 
 
+@pytest.mark.parametrize("iterations", [2, 5, 20])
+def test_a_hand_that_meets_nobody_learns_nothing(iterations: int) -> None:
+    """Every hand that arrives has one of its two cards: only rounding could be left of zero."""
+    theirs = "AsQc:0.37,AsTd:0.91,As8c:0.13,As5h:0.3,KdQs:0.77,KdTh:0.59,Kd8s:0.21,Kd3h:0.83"
+    ranges = theirs, "AsKd,AcKh,KcKh,QdQh,T8,65"
+    tree = sg.compile(sg.holdem.endgame("2c 7d 9h Jh 4s", 100, 300, ranges, "all: 0.5x 1x"))
+    strategy = sg.solve(tree, "dcfr", iterations=iterations).strategy
+    names = [name for name in tree.players[1].names if {"As", "Kd"} == {name[:2], name[2:4]}]
+    assert names
+    for name in names:
+        played = list(strategy[name].values())
+        assert played == pytest.approx([1 / len(played)] * len(played), abs=1e-6)
+
+
 # Subnormal numbers ---------------------------------------------------------------------------
 
 

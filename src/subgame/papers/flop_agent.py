@@ -12,7 +12,7 @@ Notes:
   (tests/papers/test_flop_agent.py asks HoldemAgent and LimitedAgent on a flop of a small deck, at
   every betting, and finds the same).
 * The settings are those of HoldemAgent: the flop is solved with both players' ranges (Unsafe) by
-  DCFR for 1,000 iterations; 'safely' is by Maxmargin, once its technique of later streets.
+  DCFR for 1,000 iterations; 'safely' is by Maxmargin, which HoldemAgent then had for later streets.
 * Before the flop the blueprint is in no buckets, so there is little to gain there. A depth limit
   takes values of what the blueprint does on the flop, which is in buckets, for the values of the
   game: with coarse buckets they are far from it. With several values the opponent chooses among the

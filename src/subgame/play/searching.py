@@ -33,8 +33,8 @@ RARE = 1e-4
 """Infosets below this share of the likeliest one are left out of the range that is shown."""
 TECHNIQUE = "resolve"
 """The gadget of the last street and of answers to off-tree bets. After such a bet some of the
-opponent's hands must win more than before. Resolve keeps their sum small; Maxmargin gives up all
-other hands for the worst one (docs/play.md, local best response)."""
+opponent's hands must win more than before. Resolve keeps their sum small; Maxmargin may give up
+all other hands for the worst one (docs/play.md, local best response)."""
 SHOWN = 5
 """Infosets of a range that an explanation shows, the most likely ones."""
 

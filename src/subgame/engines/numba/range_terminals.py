@@ -23,7 +23,8 @@ from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.boards import CARD_BITS, CARD_MASK, BoardArrays
 
 CROWDED = 0.49
-"""About half: less than that by more than rounding makes of sums."""
+"""The share of the hands that arrive from which on a card counts as being in half of them: less
+than a half, because sums are rounded."""
 
 
 class Ends(NamedTuple):
@@ -111,7 +112,7 @@ def finish(b: BoardArrays, side: int, kind: int, at: int, e: Ends, total: Lanes)
     """
     x, shown, folded, sums, _ = e
     ours, mine, like = b.hands[side], b.hand_at[side], sums[0]
-    if not is_crowded(total, e):
+    if not is_crowded(total, e):  # the usual case, in a loop with fewer steps
         for h in range(ours):
             every = others(b, mine + h, total, sums)
             if kind & 2:
