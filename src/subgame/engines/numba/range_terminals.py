@@ -90,17 +90,22 @@ def others(b: BoardArrays, h: int, total: Lanes, sums: Numbers) -> Lanes:
 
 
 @small
-def is_crowded(total: Lanes, e: Ends) -> bool:
-    """Whether a card is in about half of the hands that arrive, or in more.
+def crowded(total: Lanes, e: Ends) -> int:
+    """The cards, as bits, that are in about half of the hands that arrive, or in more, in any lane.
 
-    Only then two cards may be in all of them, so that some hand meets none. Otherwise
-    ``all - card - card`` is far from zero for every hand.
+    Only a hand with such a card may meet nobody, because its two cards must be in all hands that
+    arrive. For every other hand ``all - card - card`` is far from zero.
     """
     like = e.sums[0]
-    most = splat(0.0, like)
+    most, half = splat(0.0, like), total * splat(CROWDED, like)
     for c in range(e.deck):
         most = larger(most, load(e.sums, c * LANES, like))
-    return any_above(most, total * splat(CROWDED, like))
+    cards = 0
+    if any_above(most, half):
+        for c in range(e.deck):
+            if any_above(load(e.sums, c * LANES, like), half):
+                cards |= 1 << c
+    return cards
 
 
 @small
@@ -112,24 +117,22 @@ def finish(b: BoardArrays, side: int, kind: int, at: int, e: Ends, total: Lanes)
     """
     x, shown, folded, sums, _ = e
     ours, mine, like = b.hands[side], b.hand_at[side], sums[0]
-    if not is_crowded(total, e):  # the usual case, in a loop with fewer steps
-        for h in range(ours):
-            every = others(b, mine + h, total, sums)
-            if kind & 2:
-                own = load(x, at + np.int64(b.same[mine + h]) * LANES, like)
-                store(folded, at + h * LANES, every + own)
-            if kind & 1:
-                store(shown, at + h * LANES, load(shown, at + h * LANES, like) - every)
-        return
-    least, zero = rounding(total), splat(0.0, like)
+    least, zero, cards = rounding(total), splat(0.0, like), crowded(total, e)
     for h in range(ours):
         every = others(b, mine + h, total, sums)
-        paid = every + load(x, at + np.int64(b.same[mine + h]) * LANES, like)
+        own = at + np.int64(b.same[mine + h]) * LANES
         if kind & 2:
-            store(folded, at + h * LANES, choose(paid, least, paid, zero))
+            store(folded, at + h * LANES, every + load(x, own, like))
         if kind & 1:
-            won = load(shown, at + h * LANES, like) - every
-            store(shown, at + h * LANES, choose(paid, least, won, zero))
+            store(shown, at + h * LANES, load(shown, at + h * LANES, like) - every)
+        both = np.int64(b.cards[mine + h])
+        if (cards >> (both >> CARD_BITS) | cards >> (both & CARD_MASK)) & 1:
+            paid = every + load(x, own, like)
+            if kind & 2:
+                store(folded, at + h * LANES, choose(paid, least, paid, zero))
+            if kind & 1:
+                won = load(shown, at + h * LANES, like)
+                store(shown, at + h * LANES, choose(paid, least, won, zero))
 
 
 @part

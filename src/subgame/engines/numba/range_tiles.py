@@ -24,6 +24,7 @@ from subgame.engines.numba.simd import (
     part,
     prefetch,
     small,
+    smaller,
     splat,
     store,
 )
@@ -75,13 +76,14 @@ def added(numbers: Stored, scales: Stored, at: int, fade: Lanes, more: Lanes) ->
 def learned(old: Lanes, gain: Lanes, rates: Rates) -> Lanes:
     """Base R + (fade R + gain): discounts by the sign of R, and the instantaneous regret.
 
-    A base of 0 is needed where R is dropped: R - R + gain would leave the rounding of R in it.
+    A base of 0 is needed where R is dropped: R - R + gain would leave the rounding of R in it. One
+    of the positive and the negative part of R is 0, so that this takes no comparison.
     """
     like = kind_of(gain)
     zero = splat(0.0, like)
-    base = choose(old, zero, splat(rates[4], like), splat(rates[5], like))
-    fade = choose(old, zero, splat(rates[6], like), splat(rates[7], like))
-    return old * base + (old * fade + gain)
+    more, less = larger(old, zero), smaller(old, zero)
+    change = less * splat(rates[7], like) + (more * splat(rates[6], like) + gain)
+    return less * splat(rates[5], like) + (more * splat(rates[4], like) + change)
 
 
 class Matching(NamedTuple):

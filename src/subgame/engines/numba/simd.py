@@ -234,6 +234,12 @@ def larger(builder: ir.IRBuilder, a: Value, b: Value) -> ir.Value:
 
 
 @emitted(_first)
+def smaller(builder: ir.IRBuilder, a: Value, b: Value) -> ir.Value:
+    """The elementwise minimum."""
+    return _called(builder, "minnum", a.value.type, a.value, b.value)
+
+
+@emitted(_first)
 def choose(builder: ir.IRBuilder, a: Value, b: Value, yes: Value, no: Value) -> ir.Value:
     """`yes` where ``a > b``, else `no`."""
     return builder.select(builder.fcmp_ordered(">", a.value, b.value), yes.value, no.value)
