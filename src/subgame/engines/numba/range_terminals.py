@@ -93,8 +93,9 @@ def others(b: BoardArrays, h: int, total: Lanes, sums: Numbers) -> Lanes:
 def crowded(total: Lanes, e: Ends) -> int:
     """The cards, as bits, that are in about half of the hands that arrive, or in more, in any lane.
 
-    Only a hand with such a card may meet nobody, because its two cards must be in all hands that
-    arrive. For every other hand ``all - card - card`` is far from zero.
+    Only a hand with such a card may meet nobody: every hand that arrives has one of its two cards
+    then, so that one of the two is in half of them. For any other hand ``all - card - card`` is far
+    from zero.
     """
     like = e.sums[0]
     most, half = splat(0.0, like), total * splat(CROWDED, like)
