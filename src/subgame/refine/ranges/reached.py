@@ -254,7 +254,7 @@ def _hands(deck: Deck) -> dict[str, int]:
     return {deck.hand_name(hand): hand for hand in range(deck.num_hands)}
 
 
-@lru_cache(maxsize=2000)  # more than there are hands, which are asked for one after another
+@lru_cache(maxsize=2000)  # all hands of a board: callers ask for each in turn, then begin again
 def showdown(deck: Deck, board: tuple[int, ...], final: int, hand: int) -> Floats:
     """[hand] the share of the pot that `hand` wins against each hand when the rest is dealt.
 
