@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
-from subgame.engines.arrays import as_numpy
+from subgame.engines.arrays import Array, as_numpy
 from subgame.engines.sampled import Sweeps, Table
 from subgame.errors import ArgumentError, SubgameError
 from subgame.games.holdem.evaluate import rank_hands
@@ -39,7 +39,7 @@ def head_to_head(
 ) -> HeadToHead:
     """What `one` wins against `two` per hand, both seats taken in turn.
 
-    The two have the same bets and the same buckets: two stages of one training.
+    The two have the same bets; their buckets may differ.
 
     >>> from subgame.blueprints.recipe import BlueprintRecipe
     >>> from subgame.blueprints.training import Trainer
@@ -60,24 +60,50 @@ def head_to_head_on(
     one: StoredBlueprint, two: StoredBlueprint, boards: Sequence[Sequence[int]]
 ) -> NDArray[np.float64]:
     """[board] what `one` wins against `two` per hand, over all hands; see `head_to_head`."""
-    for a, b in zip(one.cards.stored().values(), two.cards.stored().values(), strict=True):
-        if a.shape != b.shape or (a != b).any() or one.recipe.bets != two.recipe.bets:
-            raise SubgameError(
-                "Only blueprints with the same bets and buckets can be compared hand by hand; let "
-                "others play a match."
-            )
-    from subgame.engines.numba.sampled import NumbaSweeps  # learning on a GPU needs no Numba
-
-    engine = NumbaSweeps(one.tree, one.cards.counts, one.game.deck)
-    first, second = table_of(engine, one), table_of(engine, two)
-    mixed = _mixed(engine, first, second), _mixed(engine, second, first)
-    won, streets = np.empty(len(boards)), BOARD_CARDS[: len(one.probabilities)]
+    if one.recipe.bets != two.recipe.bets or one.game != two.game:
+        raise SubgameError(
+            "Only blueprints of the same game with the same bets can be compared hand by hand; let "
+            "others play a match."
+        )
+    engine = _sweeps(one, (len(one.game.deck.hands),) * len(one.cards.counts))
+    # Buckets of two blueprints may differ, so each hand is a bucket of its own.
+    own = [np.arange(len(one.game.deck.hands), dtype=np.int16)[None]] * len(one.cards.counts)
+    tables = [_by_bucket(made) for made in (one, two)]
+    won = np.empty(len(boards))
     for k, board in enumerate(boards):
         ranks = rank_hands(np.array([board]), one.game.deck)
-        buckets = [one.cards.of(tuple(board[:cards]))[None] for cards in streets]
-        seats = [float(engine.values(0, sigma, ranks, buckets)[0]) for sigma in mixed]
+        first, second = (
+            _by_hand(engine, made, table, board)
+            for made, table in zip((one, two), tables, strict=True)
+        )
+        mixed = _mixed(engine, first, second), _mixed(engine, second, first)
+        seats = [float(engine.values(0, sigma, ranks, own)[0]) for sigma in mixed]
         won[k] = (seats[0] - seats[1]) / 2 * one.game.unit[1]
     return won
+
+
+def _sweeps(blueprint: StoredBlueprint, counts: tuple[int, ...]) -> Sweeps:
+    from subgame.engines.numba.sampled import NumbaSweeps  # learning on a GPU needs no Numba
+
+    return NumbaSweeps(blueprint.tree, counts, blueprint.game.deck)
+
+
+def _by_bucket(blueprint: StoredBlueprint) -> list[Array]:
+    """By street, [row, bucket] the probabilities of a blueprint."""
+    engine = _sweeps(blueprint, blueprint.cards.counts)
+    table = table_of(engine, blueprint)
+    return [engine.street(table, s) for s in range(len(engine.counts))]
+
+
+def _by_hand(
+    engine: Sweeps, made: StoredBlueprint, table: list[Array], board: Sequence[int]
+) -> Table:
+    """The probabilities of a blueprint on a board, as a table with a bucket for each hand."""
+    out = engine.zeros()
+    for s, rows in enumerate(table):
+        buckets = made.cards.of(tuple(board[: BOARD_CARDS[s]]))
+        engine.street(out, s)[:, : len(buckets)] = rows[:, buckets]
+    return out
 
 
 def learned_response(

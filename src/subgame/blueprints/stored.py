@@ -155,6 +155,7 @@ class StoredBlueprint:
             "device": trainer.device,
             "buckets": list(trainer.cards.counts),
         }
+        out = [rows[:, :k] for rows, k in zip(out, trainer.cards.counts, strict=True)]
         cards = trainer.cards.with_flops(trainer.tables)
         return cls(trainer.recipe, trainer.tree, cards, out, {**notes, **(card or {})})
 
