@@ -85,6 +85,16 @@ def test_without_loss_of_cards_exploitability_goes_to_zero(
     assert exact > 100
     assert abs(result.mean - exact) < 1.5 * result.interval95
     assert head_to_head(before, before, 3).mean == pytest.approx(0, abs=1e-6)
+    # Another one has other buckets.
+    coarse = StoredBlueprint.of(Trainer(replace(FLOP, buckets=(None, 3))))
+    other = head_to_head(flop_blueprint, coarse, 300, seed=1)
+    assert other.mean == pytest.approx(result.mean, rel=1e-5)  # both are uniform
+
+
+def test_only_blueprints_with_the_same_bets_are_compared(blueprint: StoredBlueprint) -> None:
+    other = StoredBlueprint.of(Trainer(replace(HUNL, bets="all: a / cap 1")))
+    with pytest.raises(SubgameError, match="same bets"):
+        head_to_head(blueprint, other, 1)
 
 
 def test_external_sampling_goes_the_same_way(
@@ -318,17 +328,19 @@ def test_a_card_may_lie_beside_the_file(tmp_path: Path, blueprint: StoredBluepri
 
 
 def test_the_default_card_says_what_the_result_files_say() -> None:
-    card = StoredBlueprint.load().card
-    learned = card["learned response, wins from it in its buckets, mbb/h"]
-    kept = json.loads((ROOT / learned["result"]).read_text())["data"]["found"]
-    assert learned["mean"] == round(kept["the blueprint alone"]["mean"], 1)
-    (by_lbr,) = [entry for name, entry in card.items() if name.startswith("local best response")]
-    contests = json.loads((ROOT / by_lbr.pop("result")).read_text())["data"]["contests"]
-    assert len(by_lbr) == 2
-    for version, answer in by_lbr.items():
-        result = contests[f"blueprint against LBR, {version}"]
-        assert (answer["mean"], answer["deals"]) == (-round(result["mean"]), result["deals"])
-        assert answer["interval95"] == round(result["interval95"])
+    made = StoredBlueprint.load()
+    learned = made.card["learned response, wins from it in its buckets, mbb/h"]
+    kept = json.loads((ROOT / learned["result"]).read_text())
+    assert (kept["iterations"], kept["seconds"]) == (made.card["iterations"], made.card["seconds"])
+    found = kept["learned response, mbb/h"]["found"][-1]
+    assert learned["iterations a seat"] == found["iterations a seat"]
+    (won,) = [entry for name, entry in made.card.items() if name.startswith("wins from")]
+    for said, result in (
+        (learned, found),
+        (won, kept["head-to-head with the first one, mbb/h"]),
+    ):
+        for name in ("mean", "interval95"):
+            assert said[name] == round(result[name], 1)
 
 
 def test_recipes_of_the_package() -> None:
