@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,13 +12,13 @@ from subgame.blueprints.recipe import BlueprintRecipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
 from subgame.games.holdem.game import Holdem
-from subgame.play.agent import Event
+from subgame.play.agent import Event, Policy
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.hunl.early import numbers, with_bet
 from subgame.play.hunl.laid import Laid
 from subgame.play.hunl.rollouts import Rollouts
-from subgame.play.hunl.street import LimitedStreet, mixture, street_solved
+from subgame.play.hunl.street import LimitedStreet, StreetPlan, mixture, street_solved
 from subgame.play.hunl.turn import ENOUGH, TurnSolver
 from subgame.refine.live import MINIMUM
 from subgame.refine.ranges.reached import ReachedRanges
@@ -147,6 +148,33 @@ def test_after_a_starved_decision_solving_begins_later(
     other.policy(names(stored.game, river), ())
     root = next(iter(other.turn.roots.values()))[0].reached.state.public_state() or ""
     assert root.startswith("Jh 9s Ts Qs |")
+
+
+def test_a_bet_without_time_for_its_street_is_answered_by_the_blueprint(
+    stored: StoredBlueprint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A solve from after the bet would not know with which hands it is made."""
+    agent = timed(made(stored), 1000.0, 1e-6)
+    line = [*LINE[:3], (0, "r117")]
+    assert agent.planner is not None
+    solve, asked, answers = agent.planner._solved, list[ReachedRanges](), list[Policy]()
+
+    def solved(here: ReachedRanges, *rest: Any) -> StreetPlan:
+        asked.append(here)
+        return solve(here, *rest) if answers else StreetPlan({}, 0, 0, "there is no time")
+
+    monkeypatch.setattr(agent.planner, "_solved", solved)
+    for _ in range(2):
+        agent.forget()
+        observed(agent, 1, line)
+        answers.append(agent.policy(names(stored.game, line), ()))
+    assert [here.betting.history[-1] for here in asked] == ["/", "/"]
+    blueprint = BlueprintAgent(stored.game, stored)
+    observed(blueprint, 1, line)
+    expected = blueprint.policy(names(stored.game, line), ())
+    assert answers[0].actions == expected.actions
+    assert np.allclose(answers[0].probabilities, expected.probabilities, atol=1e-6)
+    assert not np.allclose(answers[0].probabilities, answers[1].probabilities[:, :2], atol=1e-3)
 
 
 def test_the_menu_grows_with_the_time(stored: StoredBlueprint) -> None:

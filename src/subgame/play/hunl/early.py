@@ -358,6 +358,10 @@ class EarlyStreets:
             return False
         if planned is not None:
             return made is not None and made not in planned.actions
+        if state.plan is not None and state.plan.rejected:
+            # There was no time to solve the street with the bet in it. A solve from after the bet
+            # would take the opponent's range for what it was, or for that of another bet.
+            return False
         return street > 0 or self._is_off_tree(state, made)
 
     def _is_off_tree(self, state: EarlyState, made: str | None) -> bool:
