@@ -332,11 +332,11 @@ def test_the_default_card_says_what_the_result_files_say() -> None:
     learned = made.card["learned response, wins from it in its buckets, mbb/h"]
     kept = json.loads((ROOT / learned["result"]).read_text())
     assert (kept["iterations"], kept["seconds"]) == (made.card["iterations"], made.card["seconds"])
-    found = kept["learned response, mbb/h"]["found"][-1]
-    assert learned["iterations a seat"] == found["iterations a seat"]
+    response = kept["learned response, mbb/h"]["found"][-1]
+    assert learned["iterations a seat"] == response["iterations a seat"]
     (won,) = [entry for name, entry in made.card.items() if name.startswith("wins from")]
     for said, result in (
-        (learned, found),
+        (learned, response),
         (won, kept["head-to-head with the first one, mbb/h"]),
     ):
         for name in ("mean", "interval95"):
