@@ -57,6 +57,11 @@ def test_a_table_for_the_agent_is_made(
     assert "values before the flop are saved as tiny.preflop.safetensors" in answer.out
     table = PreflopValues.of(StoredBlueprint.load(tmp_path / "tiny.safetensors"))
     assert table.boards == table.choices == 2
+    words[-1] = "2"
+    assert cli("blueprint", "tiny.toml", *words, "--resume").code == 0
+    more = PreflopValues.of(StoredBlueprint.load(tmp_path / "tiny.safetensors"))
+    assert more.choices == 3
+    assert (more.values[:, :2] == table.values).all()
 
 
 @pytest.mark.parametrize(

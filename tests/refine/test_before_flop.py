@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,13 @@ from recipes import FLOP, trained
 from subgame.blueprints.follow import FollowedBetting
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
+from subgame.errors import SubgameError
 from subgame.games.holdem.translation import mapping
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.hunl import preflop_values
 from subgame.play.hunl.below import Continuation, more_of_each
 from subgame.play.hunl.preflop import _leaf, solve_before_flop
-from subgame.play.hunl.preflop_responses import SOLVED, self_generated
+from subgame.play.hunl.preflop_responses import SOLVED, Generation, self_generated
 from subgame.play.hunl.preflop_values import PreflopSums, PreflopValues, draw, trainer_of
 from subgame.play.hunl.street import LimitedStreet
 from subgame.play.named import known_strategy
@@ -152,6 +154,33 @@ def test_responses_win_what_a_best_response_wins(
     three = exact(replace(table, values=table.values[:, :3]))
     assert 0.9 * three < result[2].mean < three + result[2].interval95
     assert two < 0.9 * one  # with more responses to choose from, the solution loses less
+
+
+def test_a_table_goes_on_from_its_checkpoint(blueprint: StoredBlueprint, tmp_path: Path) -> None:
+    """It is the same as one that was not interrupted; one of other boards begins anew."""
+    made, kept = partial(self_generated, blueprint, iterations=3), tmp_path / "kept"
+    whole, generations = made(3, 4)
+
+    def interrupt(table: PreflopValues, won: list[Generation]) -> None:
+        if len(won) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        made(3, 4, watch=interrupt, checkpoint=kept)
+    seen = list[int]()
+    table, again = made(3, 4, watch=lambda table, won: seen.append(len(won)), checkpoint=kept)
+    assert seen == [3]
+    assert again == generations
+    assert (table.values == whole.values).all()
+    assert (table.ahead == whole.ahead).all()
+    shorter, first = made(1, 4, checkpoint=kept)
+    assert (shorter.values == whole.values[:, :2]).all()
+    assert (shorter.boards, first) == (whole.boards, generations[:1])
+    fewer, _ = made(1, 2, checkpoint=kept)
+    assert (fewer.boards, fewer.choices) == (2, 2)
+    (tmp_path / "other").write_text("not a checkpoint")
+    with pytest.raises(SubgameError, match="other"):
+        made(1, 2, checkpoint=tmp_path / "other")
 
 
 def test_an_off_tree_bet_is_answered_better_than_by_translation(tree: RangeTree) -> None:

@@ -50,7 +50,10 @@ class PreflopTable:
     """The table for depth limits before the flop."""
 
     preflop: int | None = opt(
-        None, "N", "Also make the table for depth limits before the flop, from N boards."
+        None,
+        "N",
+        "Also make the table for depth limits before the flop, from N boards. Interrupted, it "
+        "continues from its checkpoint, NAME.preflop.ckpt.",
     )
     responses: int | None = opt(
         None,
@@ -163,7 +166,7 @@ def _generate(
 ) -> None:
     """Make the table of values before the flop; of several processes one writes it."""
     from subgame.blueprints.training import group
-    from subgame.play.hunl.preflop_responses import RESPONSES, self_generated
+    from subgame.play.hunl.preflop_responses import CHECKPOINT, RESPONSES, self_generated
 
     assert table.preflop is not None
     self_generated(
@@ -174,6 +177,7 @@ def _generate(
         device=place.device,
         progress=lambda what, share: meter.update(what, "", share),
         watch=(lambda made, _: made.save(values)) if group()[0] == 0 else None,
+        checkpoint=values.with_suffix("").with_suffix(CHECKPOINT),
         threads=place.threads or 1,
         memory_limit=place.memory_limit,
     )

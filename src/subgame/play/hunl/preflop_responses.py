@@ -9,25 +9,39 @@ which is the next continuation. Modicum has ten of them before the flop (Sec. 6.
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from subgame.blueprints.compare import HeadToHead, facing, learn, mean_of, table_of, values
 from subgame.blueprints.stored import StoredBlueprint
-from subgame.blueprints.training import Trainer, host
+from subgame.blueprints.training import Trainer, group, host
 from subgame.engines.sampled import Table
-from subgame.errors import ArgumentError
+from subgame.errors import ArgumentError, reading
 from subgame.play.hunl.below import Continuation
 from subgame.play.hunl.preflop import solve_before_flop
-from subgame.play.hunl.preflop_values import PreflopSums, PreflopValues, Progress, draw, trainer_of
+from subgame.play.hunl.preflop_values import (
+    PreflopSums,
+    PreflopValues,
+    Progress,
+    digest,
+    draw,
+    trainer_of,
+)
 from subgame.play.hunl.street import LimitedStreet
 from subgame.refine.continuations import self_generation
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.solver import Limits
+from subgame.tree.files import check_replaceable, read_tensors, write_tensors
 
+FORMAT = "subgame-preflop-checkpoint-1"
+WANTED = "a checkpoint of a table of values before the flop"
+CHECKPOINT = ".preflop.ckpt"
+"""Of a file beside the blueprint's, from which a table goes on."""
 RESPONSES = 9
 """With the blueprint, ten continuations, as the paper has."""
 ITERATIONS = 300
@@ -67,6 +81,41 @@ class Grown:
         return self.table.choices
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A file with all that is needed to go on; `asked` says of what, so that no other is read."""
+
+    path: Path
+    asked: dict[str, str]
+
+    def save(self, grown: Grown, learning: PreflopLearning) -> None:
+        """Write the table in full precision, and what the opponents have learned."""
+        table, regrets = grown.table, learning.regrets
+        arrays: dict[str, Any] = {"values": table.values, "ahead": table.ahead}
+        arrays |= {f"regret {o}": host(regret) for o, regret in enumerate(regrets)}
+        head = {"format": FORMAT, **self.asked, "seen": str(table.boards)}
+        head["generations"] = json.dumps(grown.generations)
+        write_tensors(self.path, arrays, head)
+
+    def load(self, learning: PreflopLearning, most: int) -> Grown | None:
+        """The table so far, and the opponents as they were; None if the file is of another one.
+
+        It has at most so many continuations.
+        """
+        if not self.path.exists():
+            return None
+        head, arrays = read_tensors(self.path, WANTED)
+        if any(head.get(name) != value for name, value in self.asked.items()):
+            return None
+        with reading(self.path, WANTED):
+            generations = [Generation(*row) for row in json.loads(head["generations"])]
+            for o, regret in enumerate(learning.regrets):
+                regret[:] = learning.trainer.put(np.array(arrays[f"regret {o}"]))
+            values, ahead = np.array(arrays["values"][:, :most]), np.array(arrays["ahead"])
+            table = PreflopValues(learning.blueprint, values, ahead, int(head["seen"]))
+        return Grown(table, generations[: most - 1])
+
+
 def self_generated(
     blueprint: StoredBlueprint,
     count: int,
@@ -74,15 +123,17 @@ def self_generated(
     *,
     iterations: int = ITERATIONS,
     seed: int = 0,
-    device: str = "cpu",
     progress: Progress | None = None,
     watch: Watch | None = None,
+    checkpoint: str | Path | None = None,
     **options: Any,
 ) -> tuple[PreflopValues, list[Generation]]:
     """A table with the blueprint and `count` responses to choose from, and what those won.
 
     Learning begins with the response before, which counts as one iteration. `watch` is given the
-    table and the generations after each. `options` are those of `Trainer`.
+    table and the generations after each, and the file `checkpoint` is written. A table goes on from
+    a checkpoint of the same blueprint, boards, iterations and seed, and then is what it would have
+    been without the interruption. `options` are those of `Trainer`, `device` among them.
 
     >>> from subgame.blueprints.recipe import BlueprintRecipe
     >>> cards = {"ranks": "9TJQKA", "suits": "cd"}
@@ -94,9 +145,11 @@ def self_generated(
     for name, value in (("count", count), ("boards", boards), ("iterations", iterations)):
         if value < 1:
             raise ArgumentError(name, f"must be at least 1, not {value}.")
-    trainer = trainer_of(blueprint, seed, device, progress, **options)
+    kept = _kept(checkpoint, blueprint, boards, iterations, seed)
+    trainer = trainer_of(blueprint, seed, progress=progress, **options)
     seen = list(draw(blueprint, boards, seed, trainer))
     learning = PreflopLearning(blueprint, trainer)
+    begun = None if kept is None else kept.load(learning, 1 + count)
 
     def valued(going_on: StoredBlueprint, tell: Progress | None) -> PreflopValues:
         sums = PreflopSums(blueprint, [Continuation(going_on)], trainer)
@@ -112,12 +165,26 @@ def self_generated(
         learned, won = learning.respond(grown.table, (k - 1) * iterations, iterations, tell)
         generations = [*grown.generations, Generation(k, won.mean, won.interval95)]
         more = Grown(grown.table.with_more(valued(learning.stored(learned), tell)), generations)
+        if kept is not None and group()[0] == 0:
+            kept.save(more, learning)
         if watch is not None:
             watch(more.table, more.generations)
         return more
 
-    grown = self_generation(Grown(valued(blueprint, progress), []), 1 + count, respond)
+    first = Grown(valued(blueprint, progress), []) if begun is None else begun
+    grown = self_generation(first, 1 + count, respond)
     return grown.table, grown.generations
+
+
+def _kept(
+    path: str | Path | None, blueprint: StoredBlueprint, boards: int, iterations: int, seed: int
+) -> Kept | None:
+    """The file of a table; refuses one that is something else."""
+    if path is None:
+        return None
+    check_replaceable(Path(path), FORMAT, WANTED)
+    asked = {"boards": str(boards), "iterations": str(iterations), "seed": str(seed)}
+    return Kept(Path(path), {"blueprint": digest(blueprint), **asked})
 
 
 class PreflopLearning:

@@ -240,7 +240,7 @@ def draw(
 def trainer_of(
     blueprint: StoredBlueprint,
     seed: int,
-    device: str,
+    device: str = "cpu",
     progress: Progress | None = None,
     **options: Any,
 ) -> Trainer:
