@@ -18,6 +18,7 @@ from subgame.play.agent import Event, Policy
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.one_bet import one_bet
+from subgame.refine.ranges.reached import ReachedRanges
 from subgame.spots.classes import preflop
 from subgame.spots.pushfold import push_fold
 
@@ -121,7 +122,35 @@ def test_the_answer_is_that_of_a_linear_program(line: str) -> None:
         b_ub=-none,
         bounds=[(0, 1)] * n + [(0, None)] * n,
     )
-    won = float(theirs @ np.maximum(bet.gains(bet.answer(2000)), 0))
+    won = float(theirs @ np.maximum(bet.gains(bet.solved(2000)[1]), 0))
     most = float(theirs @ np.maximum(none, 0))
     assert won == pytest.approx(least.fun, abs=2e-3 * most)
-    assert float(theirs @ np.maximum(bet.gains(bet.answer()), 0)) < least.fun + 0.02 * most
+    assert float(theirs @ np.maximum(bet.gains(bet.solved()[1]), 0)) < least.fun + 0.02 * most
+
+
+def test_after_such_a_bet_the_range_is_that_of_the_game_of_one_bet() -> None:
+    """Without a solve of the street: strong hands, and so many others that a call is level."""
+    game, line = holdem.hunl(), ("r300", "c", "9h2dKd", "r3600")
+    agent = HoldemAgent(game, StoredBlueprint.load(), solve_from="river", seconds=None)
+    agent.begin(seat=1, seed=0)
+    here = ReachedRanges.start(game)
+    for action in line:
+        agent.observe(Event(here.player, action))
+        here = here.child(action)
+    before = agent.early.follow(agent.line[:-1], agent.request())[0].reached.reach
+    state = agent.early.follow(agent.line, agent.request())[0]
+    after, answer = state.reached.reach[0], state.answer
+    assert answer is not None
+    assert (state.reached.reach[1] == before[1]).all()
+    kept = np.divide(after, before[0], out=np.zeros_like(after), where=before[0] > 0)
+    for strong in ("9c9s", "2c2s"):
+        assert kept[DECK.parse_hand(strong)] > 0.95
+    assert 0.05 < after.sum() / before[0].sum() < 0.5
+    # With hands that call sometimes a call pays what a fold does.
+    bet = one_bet(game, state.reached.board, state.reached.betting, before)
+    call = answer.probabilities[:, 1]
+    mixed = np.flatnonzero((bet.ours > 0) & (call > 0.02) & (call < 0.98))
+    assert len(mixed) > 1
+    met = bet.theirs * kept @ bet.showdowns.pairs[:, mixed]
+    gain = -(bet.theirs * kept) @ bet._calls[:, mixed] / met
+    assert np.abs(gain).max() < 0.05 * 3900

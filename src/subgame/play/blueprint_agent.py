@@ -126,7 +126,8 @@ class BlueprintAgent(Translated):
         before = self.abstract.history[:-1] if self.unlike else self.abstract.history
         stands = self.blueprint.game.start().play("".join(before))
         reach = followed_reach(self.blueprint, cards, stands)
-        return Policy(*call_or_fold(self.game, cards, self.real, reach))
+        answer = call_or_fold(self.game, cards, self.real, reach)
+        return Policy(answer.actions, answer.probabilities)
 
 
 @lru_cache(maxsize=4)

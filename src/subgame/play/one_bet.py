@@ -5,7 +5,8 @@ as an all-in of two hundred big blinds where it knows raises of the pot, is not 
 blueprint's answer to another bet. It is answered by the solution of a small game instead, which
 before the flop is push or fold: the opponent makes the bet or gives up the pot, we call or fold,
 and after a call nobody bets any more. Both ranges are those before the bet. The answer in
-equilibrium is the one from which the best of all bettors wins least.
+equilibrium is the one from which the best of all bettors wins least. The solution also says with
+which hands the bet is made.
 """
 
 from __future__ import annotations
@@ -64,20 +65,22 @@ class OneBet:
         paid: Floats = self._folds + self._calls @ (self.ours * call).astype(np.float32)
         return paid
 
-    def answer(self, iterations: int = ITERATIONS) -> Floats:
-        """[j] how often we call in equilibrium, by CFR+."""
+    def solved(self, iterations: int = ITERATIONS) -> tuple[Floats, Floats]:
+        """[h] how often the opponent bets and [j] how often we call in equilibrium, by CFR+."""
         held = np.flatnonzero(self.theirs)  # other hands of the opponent change nothing
         theirs, folds, table = self.theirs[held], self._folds[held], self._calls[held]
         bets, calls = np.zeros((2, len(held))), np.zeros((2, len(self.ours)))
-        call, mean, total = np.full(len(self.ours), 0.5), np.zeros(len(self.ours)), 0
+        call, total = np.full(len(self.ours), 0.5), 0
+        betting, calling = np.zeros(len(self.theirs)), np.zeros(len(self.ours))
         with one_blas_thread():
             for t in range(1, iterations + 1):
                 bet = _learned(bets, folds + table @ (self.ours * call).astype(np.float32))
                 entered = (theirs * bet).astype(np.float32)
                 call = _learned(calls, -(entered @ table).astype(np.float64))
-                mean += t * t * call
+                betting[held] += t * t * bet
+                calling += t * t * call
                 total += t * t
-        return mean / total
+        return betting / total, calling / total
 
     @cached_property
     def _folds(self) -> Floats:
@@ -153,18 +156,26 @@ def one_bet(
     return OneBet(table, theirs, ours, folded, float(shown.at_stake), -float(put_in))
 
 
+class Answer(NamedTuple):
+    """What the player does who faces a bet, and with which hands the bet is made."""
+
+    actions: tuple[str, ...]
+    probabilities: Floats  # [hand, action]
+    bets: Floats  # [hand] how often the opponent bets
+
+
 def call_or_fold(
     game: Holdem, board: Sequence[int], betting: Betting, reach: Sequence[Floats]
-) -> tuple[tuple[str, ...], Floats]:
-    """What the player does who faces the last bet: actions, and [hand, action] probabilities.
+) -> Answer:
+    """The solution for the last bet of a betting; `reach` [hand] is both players' before it.
 
     Where there is no bet the player checks.
     """
     if not betting.to_call:
-        return ("c",), np.ones((game.deck.num_hands, 1))
+        return Answer(("c",), np.ones((game.deck.num_hands, 1)), np.ones(game.deck.num_hands))
     bet = one_bet(game, board, betting, reach)
-    call = bet.answer()[bet.showdowns.kind]
-    return ("f", "c"), np.stack([1 - call, call], axis=1)
+    bets, calls = (share[bet.showdowns.kind] for share in bet.solved())
+    return Answer(("f", "c"), np.stack([1 - calls, calls], axis=1), bets)
 
 
 def followed_reach(

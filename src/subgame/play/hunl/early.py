@@ -198,8 +198,8 @@ class EarlyState(NamedTuple):
     """The blueprint's betting that stands for the real one."""
     plan: StreetPlan | None = None
     """The solution of the street, where it was solved to a depth limit."""
-    unlike: bool = False
-    """Whether the opponent's last bet is unlike the blueprint's one that stands for it."""
+    answer: Rows | None = None
+    """To the opponent's last bet, if it is unlike the blueprint's one that stands for it."""
 
     @property
     def hand(self) -> FollowedBetting:
@@ -375,10 +375,10 @@ class EarlyStreets:
 
     def after(self, state: EarlyState, player: int, action: str, seat: int) -> EarlyState:
         """After a move: both ranges, and the blueprint's betting that stands for the real one."""
-        reached, abstract, plan, unlike = state.reached, state.abstract, state.plan, False
+        reached, abstract, planned = state.reached, state.abstract, state.planned
         if player == CHANCE:
             return EarlyState(reached.after(action), abstract)
-        share, planned, advice = None, state.planned, self.advice(state)
+        share, answer, unlike, advice = None, None, False, self.advice(state)
         if advice is not None:
             decision, real = advice.decision, reached.betting
             own = decision.made_as(real, action) if player == seat else []
@@ -388,11 +388,18 @@ class EarlyStreets:
                 k = max(shares, key=lambda k: shares[k])
                 abstract = decision.child(k)
                 unlike = player != seat and is_unlike(real.bet(action), decision.bets[k])
-        if unlike:
-            share = None  # the range is what it was
         if planned is not None:
             share = self._planned_share(reached, planned, action)
-        return EarlyState(reached.after(action, share), abstract, plan, unlike)
+        elif unlike:
+            answer, share = self._priced(reached, action)
+        return EarlyState(reached.after(action, share), abstract, state.plan, answer)
+
+    def _priced(self, reached: ReachedRanges, bet: str) -> tuple[Rows, Floats | None]:
+        """The answer to a bet by its price, and [hand] how likely the opponent makes it."""
+        there = reached.betting.child(bet)
+        solution = call_or_fold(self.game, reached.board, there, reached.reach)
+        made = reached.reach[reached.player] @ solution.bets > 0
+        return Rows(*solution[:2]), solution.bets if made else None
 
     def _planned_share(self, reached: ReachedRanges, planned: Rows, action: str) -> Floats | None:
         """[hand] how likely an action is by a plan."""
@@ -411,8 +418,10 @@ class EarlyStreets:
     def followed_rows(self, state: EarlyState) -> Rows:
         """What the player to act does by the blueprint; by price where it has no answer."""
         advice, reached = self.advice(state), state.reached
-        if advice is None or state.unlike:
-            return Rows(*call_or_fold(self.game, reached.board, reached.betting, reached.reach))
+        if state.answer is not None:
+            return state.answer
+        if advice is None:
+            return Rows(*call_or_fold(self.game, reached.board, reached.betting, reached.reach)[:2])
         real = advice.decision.real_actions(state.reached.betting)
         return Rows(*merged(real, advice.probabilities))
 
