@@ -98,16 +98,11 @@ def crowded(total: Lanes, e: Ends) -> int:
     from zero.
     """
     like = e.sums[0]
-    half, zero = total * splat(CROWDED, like), splat(0.0, like)
-    first, second, third = zero, zero, zero
-    for c in range(0, e.deck - 2, 3):  # three maxima, so that each need not wait for the one before
-        first = larger(first, load(e.sums, c * LANES, like))
-        second = larger(second, load(e.sums, (c + 1) * LANES, like))
-        third = larger(third, load(e.sums, (c + 2) * LANES, like))
-    for c in range(e.deck // 3 * 3, e.deck):
-        first = larger(first, load(e.sums, c * LANES, like))
+    most, half = splat(0.0, like), total * splat(CROWDED, like)
+    for c in range(e.deck):
+        most = larger(most, load(e.sums, c * LANES, like))
     cards = 0
-    if any_above(larger(larger(first, second), third), half):
+    if any_above(most, half):
         for c in range(e.deck):
             if any_above(load(e.sums, c * LANES, like), half):
                 cards |= 1 << c
