@@ -60,7 +60,7 @@ def head_to_head_on(
     one: StoredBlueprint, two: StoredBlueprint, boards: Sequence[Sequence[int]]
 ) -> NDArray[np.float64]:
     """[board] what `one` wins against `two` per hand, over all hands; see `head_to_head`."""
-    if one.recipe.bets != two.recipe.bets or one.game != two.game:
+    if one.game != two.game:
         raise SubgameError(
             "Only blueprints of the same game with the same bets can be compared hand by hand; let "
             "others play a match."

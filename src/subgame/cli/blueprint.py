@@ -149,7 +149,7 @@ def blueprint_command(
 def _replaced(file: Path, training: Training, table: PreflopTable) -> Path | None:
     """The file of the table, if one is made; refuses names of other files that were not chosen."""
     from subgame.blueprints import stored
-    from subgame.play.hunl import preflop_values
+    from subgame.play.hunl import preflop_responses, preflop_values
     from subgame.tree.files import check_replaceable
 
     values = None if table.preflop is None else file.with_suffix(preflop_values.SUFFIX)
@@ -158,6 +158,8 @@ def _replaced(file: Path, training: Training, table: PreflopTable) -> Path | Non
         check_replaceable(file, stored.FORMAT, stored.WANTED)
     if values is not None:
         check_replaceable(values, preflop_values.FORMAT, preflop_values.WANTED)
+        begun = values.with_suffix(".ckpt")
+        check_replaceable(begun, preflop_responses.FORMAT, preflop_responses.WANTED)
     return values
 
 
@@ -166,7 +168,7 @@ def _generate(
 ) -> None:
     """Make the table of values before the flop; of several processes one writes it."""
     from subgame.blueprints.training import group
-    from subgame.play.hunl.preflop_responses import CHECKPOINT, RESPONSES, self_generated
+    from subgame.play.hunl.preflop_responses import RESPONSES, self_generated
 
     assert table.preflop is not None
     self_generated(
@@ -177,7 +179,7 @@ def _generate(
         device=place.device,
         progress=lambda what, share: meter.update(what, "", share),
         watch=(lambda made, _: made.save(values)) if group()[0] == 0 else None,
-        checkpoint=values.with_suffix("").with_suffix(CHECKPOINT),
+        checkpoint=values.with_suffix(".ckpt"),
         threads=place.threads or 1,
         memory_limit=place.memory_limit,
     )

@@ -359,8 +359,8 @@ class EarlyStreets:
         if planned is not None:
             return made is not None and made not in planned.actions
         if state.plan is not None and state.plan.rejected:
-            # There was no time to solve the street with the bet in it. A solve from after the bet
-            # would take the opponent's range for what it was, or for that of another bet.
+            # The street was not solved with the bet in it, mostly for want of time. A solve from
+            # after the bet would need the range that makes the bet, which is not known.
             return False
         return street > 0 or self._is_off_tree(state, made)
 

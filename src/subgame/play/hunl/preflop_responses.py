@@ -40,8 +40,6 @@ from subgame.tree.files import check_replaceable, read_tensors, write_tensors
 
 FORMAT = "subgame-preflop-checkpoint-1"
 WANTED = "a checkpoint of a table of values before the flop"
-CHECKPOINT = ".preflop.ckpt"
-"""Of a file beside the blueprint's, from which a table goes on."""
 RESPONSES = 9
 """With the blueprint, ten continuations, as the paper has."""
 ITERATIONS = 300
@@ -98,9 +96,9 @@ class Kept:
         write_tensors(self.path, arrays, head)
 
     def load(self, learning: PreflopLearning, most: int) -> Grown | None:
-        """The table so far, and the opponents as they were; None if the file is of another one.
+        """The table so far, and the opponents as they were; None if the file is of another table.
 
-        It has at most so many continuations.
+        Of its continuations the first `most` are read.
         """
         if not self.path.exists():
             return None
