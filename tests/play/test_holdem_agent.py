@@ -146,6 +146,39 @@ def test_what_was_decided_stays_so(game: Holdem, monkeypatch: pytest.MonkeyPatch
     assert ((pure == 1) == (first.probabilities == first.probabilities.max(1)[:, None])).all()
 
 
+def test_our_range_is_that_of_our_decisions(game: Holdem, stored: StoredBlueprint) -> None:
+    """Streets that were forgotten are solved again, otherwise than before.
+
+    LBR asks for the answers to many bets, so that the solution with the bet that it makes may be
+    forgotten. Our hands are still those with which we acted, also by a bet that the new solution
+    does not have.
+    """
+    sizes = "turn: 1x / cap 1; river: 1x / cap 1"
+    agent = HoldemAgent(
+        game, stored, bets=sizes, limited="flop: 1x / cap 1", iterations=20, seconds=None, shallow=0
+    )
+    assert agent.planner is not None
+    flop = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "c")]
+    turn = [*flop, (1, "c"), (-1, "Qs"), (0, "c")]
+    rivers = {"c": [(1, "c"), (-1, "Ah"), (0, "c")], "r200": [(1, "r200"), (0, "c"), (-1, "Ah")]}
+    rows = after(agent, 1, flop).rows()
+    came = state(agent).reached.reach[1] * rows.probabilities[:, rows.actions.index("c")]
+    agent.search = replace(agent.search, iterations=1)
+    agent.planner.plans.clear()
+    held = state(after(agent, 1, turn)).reached.reach[1]
+    free = game.deck.compatible(game.deck.parse("Jh9sTsQs"))
+    np.testing.assert_allclose(held[free], came[free], rtol=1e-6)
+    agent.search = replace(agent.search, iterations=20)
+    rows = agent.rows()
+    held = agent.live().reached.reach[1]
+    agent.search = replace(agent.search, iterations=1)
+    for action, line in rivers.items():
+        agent.turn = TurnSolver(game, sizes.replace("turn: 1x", "turn: 0.5x"))
+        ours = after(agent, 1, [*turn, *line]).live().reached.reach[1]
+        share = rows.probabilities[:, rows.actions.index(action)]
+        np.testing.assert_allclose(ours[ours > 0], (held * share)[ours > 0], rtol=1e-5)
+
+
 def test_the_explanation_agrees_with_what_is_played(game: Holdem, stored: StoredBlueprint) -> None:
     """Also if another hand, with another number of iterations, decided it before."""
     flop, bets = "flop: 1x / cap 1", "turn: 1x / cap 1"

@@ -160,6 +160,28 @@ class Rows(NamedTuple):
     probabilities: Floats
 
 
+Decided = Callable[[Line], Rows | None]
+"""What an agent decided where a line led; None if nothing was."""
+
+
+def nothing(line: Line) -> None:
+    """Nothing was decided anywhere."""
+
+
+def as_decided(share: Floats | None, decided: Rows | None, action: str) -> Floats | None:
+    """[s] how likely our own action was: as it was decided, if a later solve says otherwise.
+
+    A subgame may be solved again that was forgotten since. What we hold still depends on what was
+    played. Decisions are kept in single precision, so equal ones leave `share` as it is.
+    """
+    if decided is None or action not in decided.actions:
+        return share
+    taken = decided.probabilities[:, decided.actions.index(action)]
+    if share is not None and np.array_equal(share.astype(taken.dtype), taken):
+        return share
+    return taken.astype(np.float64)
+
+
 @dataclass(frozen=True, eq=False)
 class Live:
     """A public state of a hand, and what is followed there."""
@@ -277,8 +299,11 @@ class Live:
             rows = np.full((count, len(actions)), 1 / len(actions))
         return Rows(actions, rows)
 
-    def after(self, action: str) -> Live:
-        """The public state after a move; what is to be solved here must be solved."""
+    def after(self, action: str, decided: Rows | None = None) -> Live:
+        """The public state after a move; what is to be solved here must be solved.
+
+        `decided` is what we decided here, if we act and it is known.
+        """
         p, o = self.reached.player, 1 - self.seat
         if p == TERMINAL:
             raise SubgameError("The hand is over; nothing can follow.")
@@ -287,11 +312,14 @@ class Live:
         rows = self.rows()
         if action in rows.actions:
             k = rows.actions.index(action)
-            carried = self._gifts(rows.actions, k) if p == o else self.carried
-            return self._moved(
-                self.reached.after(action, rows.probabilities[:, k]), self.off, carried
-            )
-        there = self.reached.after(action, self._taken_for(rows, action) if p == o else None)
+            share: Floats | None = rows.probabilities[:, k]
+            if p == o:
+                carried = self._gifts(rows.actions, k)
+            else:
+                carried, share = self.carried, as_decided(share, decided, action)
+            return self._moved(self.reached.after(action, share), self.off, carried)
+        taken = self._taken_for(rows, action) if p == o else as_decided(None, decided, action)
+        there = self.reached.after(action, taken)
         off = self.reached.values(self.before, o, best=True) if self.off is None else self.off
         return self._moved(there, off, self.carried)
 
@@ -331,7 +359,7 @@ class Book:
         self.lives: OrderedDict[tuple[int, Line], Live] = OrderedDict()
         self.size = 0
 
-    def find(self, first: Live, line: Line, clock: Clock) -> Live:
+    def find(self, first: Live, line: Line, clock: Clock, decided: Decided = nothing) -> Live:
         """Where a line leads from the start, everything solved that it needs."""
         known = len(line)
         while known and (first.seat, line[:known]) not in self.lives:
@@ -341,7 +369,7 @@ class Book:
             live = self._keep((first.seat, ()), first.ready(clock))
         for k in range(known, len(line)):
             share = 1.0 if k == len(line) - 1 else PASSED
-            live = live.after(line[k]).ready(clock, share)
+            live = live.after(line[k], decided(line[:k])).ready(clock, share)
             self._keep((first.seat, line[: k + 1]), live)
         self.lives.move_to_end((first.seat, line))
         return live

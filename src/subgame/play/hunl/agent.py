@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import partial
 from typing import Unpack
 
 import numpy as np
@@ -58,9 +59,9 @@ class DecisionCache:
                 return k + 1
         return 0
 
-    def find(self, seat: int, line: Sequence[Move]) -> Rows | None:
+    def find(self, seat: int, actions: tuple[str, ...]) -> Rows | None:
         """What was decided there; None if nothing was."""
-        return self.decided.get(self._key(seat, line))
+        return self.decided.get((seat, actions))
 
     @staticmethod
     def _key(seat: int, line: Sequence[Move]) -> tuple[int, tuple[str, ...]]:
@@ -153,7 +154,7 @@ class HoldemAgent(SearchAgent):
     def request(self) -> Request:
         """A decision whose time begins now."""
         self.clock = Clock(self.search.seconds, self.search.now)
-        return Request(self.seat, self.search, self.clock)
+        return Request(self.seat, self.search, self.clock, partial(self.decided.find, self.seat))
 
     def live(self) -> Live:
         return self._live(self.request())
@@ -187,7 +188,7 @@ class HoldemAgent(SearchAgent):
 
         The hand is followed all the same: later decisions need the ranges of this one.
         """
-        decided = self.decided.find(self.seat, self.line)
+        decided = self.decided.find(self.seat, actions_of(self.line))
         with one_blas_thread():
             if decided is not None:
                 self._state(self.request())

@@ -49,7 +49,8 @@ from subgame.play.hunl.street import (
     too_little,
 )
 from subgame.play.one_bet import call_or_fold
-from subgame.refine.live import PASSED, Clock, Rows, Search
+from subgame.play.searching import actions_of
+from subgame.refine.live import PASSED, Clock, Decided, Rows, Search, as_decided, nothing
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Move
 from subgame.solve.schedule import parse
@@ -145,8 +146,8 @@ def numbers(game: Holdem, betting: Betting) -> int:
 
 FORGET = 0.9
 """How fast it is forgotten that preparing took long."""
-PLANS = 16
-"""Streets solved to a depth limit that are kept; LBR asks for the answers to eleven bets."""
+PLANS = 64
+"""Streets solved to a depth limit that are kept; LBR asks for the answers to 56 bets."""
 FLOP = "flop: 0.75x / raise 1x / cap 2"
 """The sizes of a flop that is solved to its end."""
 BOTH = f"preflop: 0.5x 1x / raise 1x / raise2 1x / raise3 a / cap 4; {FLOP}"
@@ -188,6 +189,8 @@ class Request(NamedTuple):
     seat: int
     search: Search
     clock: Clock
+    decided: Decided = nothing
+    """What was decided before."""
 
 
 class EarlyState(NamedTuple):
@@ -373,8 +376,14 @@ class EarlyStreets:
             return False
         return not advice.decision.made_as(state.reached.betting, made)
 
-    def after(self, state: EarlyState, player: int, action: str, seat: int) -> EarlyState:
-        """After a move: both ranges, and the blueprint's betting that stands for the real one."""
+    def after(
+        self, state: EarlyState, move: Move, seat: int, decided: Rows | None = None
+    ) -> EarlyState:
+        """After a move: both ranges, and the blueprint's betting that stands for the real one.
+
+        `decided` is what the player in our `seat` decided here, if that is known.
+        """
+        player, action = move
         reached, abstract, planned = state.reached, state.abstract, state.planned
         if player == CHANCE:
             return EarlyState(reached.after(action), abstract)
@@ -392,6 +401,8 @@ class EarlyStreets:
             share = self._planned_share(reached, planned, action)
         elif unlike:
             answer, share = self._priced(reached, action)
+        if player == seat:
+            share = as_decided(share, decided, action)
         return EarlyState(reached.after(action, share), abstract, state.plan, answer)
 
     def _priced(self, reached: ReachedRanges, bet: str) -> tuple[Rows, Floats | None]:
@@ -453,7 +464,9 @@ class EarlyHand:
                     passed = any(mover == CHANCE for mover, _ in line[k + 1 :])
                     with request.clock.keeping(PASSED if passed else 0.0):
                         state = streets.with_plan(state, made, request)
-                after = self.states[line[: k + 1]] = streets.after(state, player, action, seat)
+                decided = request.decided(actions_of(line[:k])) if player == seat else None
+                after = streets.after(state, (player, action), seat, decided)
+                self.states[line[: k + 1]] = after
             state = after
         return state, ()
 

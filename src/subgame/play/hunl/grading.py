@@ -186,7 +186,7 @@ class HandGrader:
         """
         state, reached = place.state, place.reached
         if place.followed is None:
-            state = streets.after(state, reached.player, action, -1)
+            state = streets.after(state, (reached.player, action), -1)
         if place.street is not None or place.followed is not None:
             rows = self._rows(streets, place)
             share = rows.probabilities[:, rows.actions.index(action)]

@@ -47,8 +47,9 @@ ENOUGH = 64
 LEAST_REACH = 1e-5
 """The least reach of a hand beside the likeliest one. Who plays otherwise than a range says holds
 hands that it does not have; without any reach their average strategy would be uniform."""
-ROOTS = 4
-"""Turn subgames that are kept."""
+KEPT = 150_000_000
+"""Numbers of the strategies of the subgames that are kept, with four bytes each: four of the
+largest subgames, or 25 of those with the fewest sizes."""
 ROOT = Unsafe()
 """The gadget of the first subgame that is solved, with both players' ranges."""
 
@@ -121,14 +122,24 @@ class TurnSolver:
             key, root = self._root(reached, games, keys, request, (share, laid))
             if root.starved is not None:
                 raise StarvedError(root.starved)
-            while len(self.roots) >= ROOTS:
-                self.roots.pop(next(iter(self.roots)))
-            self.roots[key] = root, Book()
+            self._keep(key, root)
         first, book = self.roots[key]
-        live = book.find(first, actions_of(rest), request.clock)
+        past = actions_of(before)
+        live = book.find(
+            first, actions_of(rest), request.clock, lambda line: request.decided(past + line)
+        )
         if live.starved is not None:
             raise StarvedError(live.starved)
         return live
+
+    def _keep(self, key: tuple[int, tuple[str, ...]], root: Live) -> None:
+        """Keep a subgame, and the last ones before it that fit beside it."""
+        self.roots[key] = root, Book()
+        size = sum(_size(live) for live, _ in self.roots.values())
+        for old in list(self.roots)[:-1]:
+            if size <= KEPT:
+                return
+            size -= _size(self.roots.pop(old)[0])
 
     def _root(
         self,
@@ -156,7 +167,7 @@ class TurnSolver:
         self, here: ReachedRanges, request: Request, share: float, laid: Laid | None = None
     ) -> Live:
         """The first subgame, solved with both players' ranges in a share of the time."""
-        seat, search, clock = request
+        seat, search, clock = request.seat, request.search, request.clock
         began = clock.spent
         if not clock.allows(self.least):
             self.least *= FORGET  # it may have been a bad moment
@@ -182,6 +193,11 @@ class TurnSolver:
             self.least = (prepared + MINIMUM * iteration) * min(few / size, 1)
         inside = search.at is not None and here.within(search.at)
         return replace(live, search=search, inside=inside)
+
+
+def _size(live: Live) -> int:
+    """The numbers of a subgame's strategies."""
+    return sum(np.size(sigma) for sigma in live.before.sigma)
 
 
 def with_every_hand(here: ReachedRanges) -> ReachedRanges:
