@@ -19,8 +19,8 @@ from subgame.play.hunl.early import numbers, with_bet
 from subgame.play.hunl.laid import Laid
 from subgame.play.hunl.rollouts import Rollouts
 from subgame.play.hunl.street import LimitedStreet, StreetPlan, mixture, street_solved
-from subgame.play.hunl.turn import ENOUGH, TurnSolver
-from subgame.refine.live import MINIMUM
+from subgame.play.hunl.turn import ENOUGH, StarvedError, TurnSolver
+from subgame.refine.live import MINIMUM, Live
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.solver import Limits
 
@@ -66,10 +66,7 @@ def made(stored: StoredBlueprint) -> HoldemAgent:
 def timed(agent: HoldemAgent, seconds: float, step: float) -> HoldemAgent:
     """The agent with a budget and a clock; what was decided is forgotten."""
     agent.search = replace(agent.search, seconds=seconds, now=Clock(step))
-    for kept in (agent.decided.decided, agent.decided.unsolved, agent.turn.roots):
-        kept.clear()
-    assert agent.planner is not None
-    agent.planner.plans.clear()
+    agent.forget()
     return agent
 
 
@@ -148,6 +145,36 @@ def test_after_a_starved_decision_solving_begins_later(
     other.policy(names(stored.game, river), ())
     root = next(iter(other.turn.roots.values()))[0].reached.state.public_state() or ""
     assert root.startswith("Jh 9s Ts Qs |")
+
+
+def test_without_time_for_the_streets_before_the_last_one_is_solved_alone(
+    agent: HoldemAgent, stored: StoredBlueprint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The turn was solved, its solution is forgotten, and there is no time to solve it again."""
+    timed(agent, 1000.0, 1e-4)
+    observed(agent, 0, LINE[:7])
+    agent.policy(names(stored.game, LINE[:7]), ())
+    agent.turn.roots.clear()
+    solve, tried = agent.turn.solved, list[int]()
+
+    def solved(here: ReachedRanges, *rest: Any) -> Live:
+        tried.append(here.betting.street)
+        if here.betting.street == 2:
+            raise StarvedError(3)
+        return solve(here, *rest)
+
+    monkeypatch.setattr(agent.turn, "solved", solved)
+    for line in (LINE[:10], LINE[:10], [*LINE[:10], (0, "r100")]):
+        player = len(line) - 10
+        observed(agent, player, line)
+        agent.policy(names(stored.game, line), ())
+        assert agent.decided.find(player, tuple(action for _, action in line)) is not None
+        assert not agent.decided.unsolved
+        live = agent.live()
+        assert live.solved is not None
+        assert live.solved.iterations >= MINIMUM
+        assert live.solved.reached.state.public_state().startswith("Jh 9s Ts Qs Ah")
+    assert tried == [2, 3, 2, 3]  # by both players, once each
 
 
 def test_a_bet_without_time_for_its_street_is_answered_by_the_blueprint(

@@ -18,6 +18,7 @@ import numpy as np
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.engines.blas import one_blas_thread
 from subgame.errors import SubgameError
+from subgame.games.base import CHANCE
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.sizes import STREETS
 from subgame.play.agent import Policy, thresholded
@@ -51,11 +52,20 @@ class DecisionCache:
         self.decided: OrderedDict[tuple[int, tuple[str, ...]], Rows] = OrderedDict()
         self.unsolved: dict[tuple[int, tuple[str, ...]], str] = {}
         """Why decisions were made without a solve: there was too little time."""
+        self.alone: set[tuple[int, tuple[str, ...]]] = set()
+        """Where streets begin that are solved without those before them, for the same reason."""
 
     def starved(self, seat: int, line: Sequence[Move]) -> int:
-        """After how many moves of a line the last decision was made without a solve; 0: none."""
-        for k in range(len(line) - 1, 0, -1):
-            if self._key(seat, line[:k]) in self.unsolved:
+        """How many moves of a line are followed by the blueprint, because time was short.
+
+        They are those up to the last decision that was made without a solve, or up to a street
+        that is solved alone.
+        """
+        for k in range(len(line), 0, -1):
+            key = self._key(seat, line[:k])
+            if key in self.alone:
+                return k
+            if key in self.unsolved and k < len(line):
                 return k + 1
         return 0
 
@@ -142,6 +152,7 @@ class HoldemAgent(SearchAgent):
 
     def begin(self, seat: int, seed: int) -> None:
         super().begin(seat, seed)
+        self.turn.trim()
         self.early = EarlyHand(self.streets)
 
     def forget(self) -> None:
@@ -160,9 +171,24 @@ class HoldemAgent(SearchAgent):
         return self._live(self.request())
 
     def _live(self, request: Request) -> Live:
-        """Where play is, in the time of a decision; see `TurnSolver.live`."""
+        """Where play is, in the time of a decision.
+
+        A street before may have to be solved again, because its solution was forgotten. If there is
+        no time for that, the last street is solved alone.
+        """
         least = self.decided.starved(self.seat, self.line)
         state, rest = self.early.follow(self.line, request, least)
+        try:
+            return self._live_after(state, rest, request)
+        except StarvedError:
+            dealt = max(k for k, (player, _) in enumerate(self.line, 1) if player == CHANCE)
+            if dealt + len(rest) <= len(self.line):  # that was the last street
+                raise
+        self.decided.alone.add((self.seat, actions_of(self.line[:dealt])))
+        return self._live_after(*self.early.follow(self.line, request, dealt), request)
+
+    def _live_after(self, state: EarlyState, rest: tuple[Move, ...], request: Request) -> Live:
+        """Where play is; the blueprint led to a state, then came the `rest` (`TurnSolver.live`)."""
         if self.streets.contains(state):
             first = STREETS[self.streets.solved_from]
             raise SubgameError(f"Nothing is solved before the {first}.")

@@ -146,8 +146,9 @@ def numbers(game: Holdem, betting: Betting) -> int:
 
 FORGET = 0.9
 """How fast it is forgotten that preparing took long."""
-PLANS = 64
-"""Streets solved to a depth limit that are kept; LBR asks for the answers to 56 bets."""
+PLANS = 128
+"""Streets solved to a depth limit that are kept; LBR asks for the answers to 56 bets, and after a
+raise for more."""
 FLOP = "flop: 0.75x / raise 1x / cap 2"
 """The sizes of a flop that is solved to its end."""
 BOTH = f"preflop: 0.5x 1x / raise 1x / raise2 1x / raise3 a / cap 4; {FLOP}"

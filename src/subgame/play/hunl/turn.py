@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,9 +48,10 @@ ENOUGH = 64
 LEAST_REACH = 1e-5
 """The least reach of a hand beside the likeliest one. Who plays otherwise than a range says holds
 hands that it does not have; without any reach their average strategy would be uniform."""
-KEPT = 150_000_000
-"""Numbers of the strategies of the subgames that are kept, with four bytes each: four of the
-largest subgames, or 25 of those with the fewest sizes."""
+KEPT, KEPT_IN_HAND = 150_000_000, 600_000_000
+"""Numbers of the strategies of the subgames that are kept, with four bytes each: of earlier hands,
+and while a hand is played. The largest subgames have 37 million. LBR asks in one hand for the
+answers to 56 bets, each of which is a subgame; others ask for a few."""
 ROOT = Unsafe()
 """The gadget of the first subgame that is solved, with both players' ranges."""
 
@@ -79,7 +81,7 @@ class TurnSolver:
         """Seconds of preparing a solve and of reading it, by number of a strategy."""
         self.roots: dict[tuple[int, tuple[str, ...]], tuple[Live, Book]] = {}
         self.least = 0.0
-        """Seconds that the least of solves takes, by the last one."""
+        """Seconds that the least of solves takes by number of a strategy, by the last one."""
 
     def load(self) -> None:
         """Measure the least of solves on a first turn, so that no decision has to try."""
@@ -122,7 +124,8 @@ class TurnSolver:
             key, root = self._root(reached, games, keys, request, (share, laid))
             if root.starved is not None:
                 raise StarvedError(root.starved)
-            self._keep(key, root)
+            self.roots[key] = root, Book()
+            self.trim(KEPT_IN_HAND)
         first, book = self.roots[key]
         past = actions_of(before)
         live = book.find(
@@ -132,12 +135,11 @@ class TurnSolver:
             raise StarvedError(live.starved)
         return live
 
-    def _keep(self, key: tuple[int, tuple[str, ...]], root: Live) -> None:
-        """Keep a subgame, and the last ones before it that fit beside it."""
-        self.roots[key] = root, Book()
+    def trim(self, most: int = KEPT) -> None:
+        """Forget all but the last subgames that have so many numbers together; keep one."""
         size = sum(_size(live) for live, _ in self.roots.values())
         for old in list(self.roots)[:-1]:
-            if size <= KEPT:
+            if size <= most:
                 return
             size -= _size(self.roots.pop(old)[0])
 
@@ -159,8 +161,8 @@ class TurnSolver:
         (share, laid), left, k = how, request.clock.left, 0
         if left is not None and self.pace is not None:
             cost = ENOUGH * self.pace + self.preparing
-            fits = [cost * numbers(game, reached.betting) for game in games]
-            k = max((n for n, needed in enumerate(fits) if needed < share * left), default=0)
+            fits = (cost * numbers(game, reached.betting) < share * left for game in games[1:])
+            k = sum(takewhile(bool, fits))  # more and more sizes
         return keys[k], self.solved(replace(reached, game=games[k]), request, share, laid)
 
     def solved(
@@ -168,8 +170,8 @@ class TurnSolver:
     ) -> Live:
         """The first subgame, solved with both players' ranges in a share of the time."""
         seat, search, clock = request.seat, request.search, request.clock
-        began = clock.spent
-        if not clock.allows(self.least):
+        began, size = clock.spent, numbers(here.game, here.betting)
+        if not clock.allows(self.least * size):
             self.least *= FORGET  # it may have been a bad moment
             raise StarvedError(0)
         here = with_every_hand(here)
@@ -188,9 +190,8 @@ class TurnSolver:
             live = replace(live, before=Followed(tree, Strategy.uniform(tree).probs))
         if live.solved is not None:
             iteration = live.solved.seconds / max(live.solved.iterations, 1)
-            size, few = (numbers(g, here.betting) for g in (here.game, self.menus[0][0]))
             self.pace, self.preparing = iteration / size, prepared / size
-            self.least = (prepared + MINIMUM * iteration) * min(few / size, 1)
+            self.least = self.preparing + MINIMUM * self.pace
         inside = search.at is not None and here.within(search.at)
         return replace(live, search=search, inside=inside)
 
