@@ -38,7 +38,7 @@ ITERATIONS = 100
 """Of the solves of a flop and of a turn."""
 RIVER = 5
 """How many times as many a river has: with many sizes it needs them, and they take a second."""
-SIZES = f"{FLOP}; {MENUS[1]}", f"{FLOP}; {RIVER_MENUS[-1]}"
+SIZES = f"{FLOP}; {MENUS[2]}", f"{FLOP}; {RIVER_MENUS[-1]}"
 """The bets of the flop and the turn, and those of the river."""
 HELD = 0.01
 """The hand that was held counts at least as this share of the likeliest one."""

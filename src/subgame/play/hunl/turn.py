@@ -33,6 +33,7 @@ from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
 MENUS = (
+    "turn: 0.75x / cap 1; river: 0.75x / cap 1; add-all-in 2.5",
     "turn: 0.75x / cap 2; river: 0.75x / cap 2; add-all-in 2.5",
     "turn: 0.5x 1x / raise 1x / cap 2; river: 0.33x 1x / raise 1x / cap 2; add-all-in 2.5",
     "turn: 0.33x 0.75x 1.5x / raise 1x / cap 2; river: 0.33x 0.75x 2x / raise 1x / cap 2; "
