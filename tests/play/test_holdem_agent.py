@@ -23,7 +23,7 @@ from subgame.play import Always, load, match
 from subgame.play.agent import Event
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.hunl import agent as holdem_agent
-from subgame.play.hunl import early, preflop_values
+from subgame.play.hunl import early, preflop_values, turn
 from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.hunl.early import EarlyState
 from subgame.play.hunl.street import LimitedStreet, StreetEvaluator, StreetPlan, solve_street
@@ -177,6 +177,33 @@ def test_our_range_is_that_of_our_decisions(game: Holdem, stored: StoredBlueprin
         ours = after(agent, 1, [*turn, *line]).live().reached.reach[1]
         share = rows.probabilities[:, rows.actions.index(action)]
         np.testing.assert_allclose(ours[ours > 0], (held * share)[ours > 0], rtol=1e-5)
+
+
+def test_the_last_solutions_are_kept(
+    game: Holdem, stored: StoredBlueprint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of a hand, and the last ones of earlier hands; with little memory no more of a hand."""
+    agent = HoldemAgent(game, stored, bets="turn: 1x / cap 1", iterations=2, seconds=None)
+    line = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "c"), (1, "c"), (-1, "Qs")]
+
+    def kept(bets: list[str]) -> int:
+        """How many are kept after questions about bets in one hand."""
+        asked = after(agent, 1, line)
+        for bet in bets:
+            other = copy.copy(asked)
+            other.observe(Event(0, bet))
+            other.rows()
+        return len(agent.turn.roots)
+
+    assert kept(["r105"]) == 1
+    size = turn._size(next(iter(agent.turn.roots.values()))[0])
+    monkeypatch.setattr(turn, "KEPT", 2 * size)
+    monkeypatch.setattr(turn, "KEPT_IN_HAND", 5 * size)
+    assert kept(["r110", "r120", "r130"]) == 4
+    assert kept([]) == 2
+    assert kept(["r140", "r150", "r160", "r170"]) == 5
+    monkeypatch.setattr(turn, "available", lambda: 0.0)
+    assert kept(["r180", "r190"]) == 2
 
 
 def test_the_explanation_agrees_with_what_is_played(game: Holdem, stored: StoredBlueprint) -> None:

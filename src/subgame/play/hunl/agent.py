@@ -87,6 +87,12 @@ class DecisionCache:
             self.unsolved.pop(self.decided.popitem(last=False)[0], None)
         return kept
 
+    def begin_at(self, seat: int, line: Sequence[Move]) -> None:
+        """Solve alone what comes after a line."""
+        if len(self.alone) >= self.most:
+            self.alone.clear()
+        self.alone.add(self._key(seat, line))
+
 
 ITERATIONS = 1000
 
@@ -152,7 +158,7 @@ class HoldemAgent(SearchAgent):
 
     def begin(self, seat: int, seed: int) -> None:
         super().begin(seat, seed)
-        self.turn.trim()
+        self.turn.begin()
         self.early = EarlyHand(self.streets)
 
     def forget(self) -> None:
@@ -184,7 +190,7 @@ class HoldemAgent(SearchAgent):
             dealt = max(k for k, (player, _) in enumerate(self.line, 1) if player == CHANCE)
             if dealt + len(rest) <= len(self.line):  # that was the last street
                 raise
-        self.decided.alone.add((self.seat, actions_of(self.line[:dealt])))
+        self.decided.begin_at(self.seat, self.line[:dealt])
         return self._live_after(*self.early.follow(self.line, request, dealt), request)
 
     def _live_after(self, state: EarlyState, rest: tuple[Move, ...], request: Request) -> Live:

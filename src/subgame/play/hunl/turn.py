@@ -21,6 +21,7 @@ from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.spots import endgame
+from subgame.memory import available
 from subgame.play.hunl.early import FORGET, Request, numbers, with_bet
 from subgame.play.hunl.laid import Laid
 from subgame.play.searching import TECHNIQUE, actions_of
@@ -53,6 +54,8 @@ KEPT, KEPT_IN_HAND = 150_000_000, 600_000_000
 """Numbers of the strategies of the subgames that are kept, with four bytes each: of earlier hands,
 and while a hand is played. The largest subgames have 37 million. LBR asks in one hand for the
 answers to 56 bets, each of which is a subgame; others ask for a few."""
+PLENTY = 2 * 2**30
+"""Bytes of memory that must be available; with less a hand keeps no more than earlier ones."""
 ROOT = Unsafe()
 """The gadget of the first subgame that is solved, with both players' ranges."""
 
@@ -126,7 +129,7 @@ class TurnSolver:
             if root.starved is not None:
                 raise StarvedError(root.starved)
             self.roots[key] = root, Book()
-            self.trim(KEPT_IN_HAND)
+            self._trim(KEPT_IN_HAND if available() > PLENTY else KEPT)
         first, book = self.roots[key]
         past = actions_of(before)
         live = book.find(
@@ -136,7 +139,11 @@ class TurnSolver:
             raise StarvedError(live.starved)
         return live
 
-    def trim(self, most: int = KEPT) -> None:
+    def begin(self) -> None:
+        """Begin a hand: of earlier ones the last subgames are kept."""
+        self._trim(KEPT)
+
+    def _trim(self, most: int) -> None:
         """Forget all but the last subgames that have so many numbers together; keep one."""
         size = sum(_size(live) for live, _ in self.roots.values())
         for old in list(self.roots)[:-1]:
