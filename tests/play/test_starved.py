@@ -173,7 +173,8 @@ def test_without_time_for_the_streets_before_the_last_one_is_solved_alone(
         live = agent.live()
         assert live.solved is not None
         assert live.solved.iterations >= MINIMUM
-        assert live.solved.reached.state.public_state().startswith("Jh 9s Ts Qs Ah")
+        where = live.solved.reached.state.public_state() or ""
+        assert where.startswith("Jh 9s Ts Qs Ah")
     assert tried == [2, 3, 2, 3]  # by both players, once each
 
 
@@ -202,6 +203,25 @@ def test_a_bet_without_time_for_its_street_is_answered_by_the_blueprint(
     assert answers[0].actions == expected.actions
     assert np.allclose(answers[0].probabilities, expected.probabilities, atol=1e-6)
     assert not np.allclose(answers[0].probabilities, answers[1].probabilities[:, :2], atol=1e-3)
+
+
+def test_a_large_subgame_says_how_long_a_small_one_takes(stored: StoredBlueprint) -> None:
+    """After one that took too long, a smaller one is solved all the same."""
+    player = HoldemAgent(stored.game, stored, iterations=20)
+    bettings = {"cc/cc/": [(0, "c"), (1, "c")], "cc/cr400c/": [(0, "c"), (1, "r400"), (0, "c")]}
+    large, small = (
+        numbers(player.turn.menus[0][0], stored.game.start().play(text)) for text in bettings
+    )
+    assert 2 * small < large
+    starved = []
+    for moves in bettings.values():
+        line = [*LINE[:3], *moves, (-1, "Qs")]
+        timed(player, 1.0, 1e-6)
+        player.turn.pace, player.turn.least = None, 1.5 / large
+        observed(player, 0, line)
+        player.policy(names(stored.game, line), ())
+        starved.append(bool(player.decided.unsolved))
+    assert starved == [True, False]
 
 
 def test_the_menu_grows_with_the_time(stored: StoredBlueprint) -> None:
