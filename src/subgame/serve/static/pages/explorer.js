@@ -735,7 +735,9 @@ function Combos({ here, cells, picked, shades }) {
   </div>`;
 }
 
-// Locks: fixed frequencies of some hands, and the spot solved again around them.
+// Locks: fixed frequencies of some hands, and the spot solved again around them. Once opened the box
+// stays open, also if the page is drawn anew.
+const locking = signal(false);
 function LockBox({ job, here }) {
   const picked = route.value.query.get("hand") || "";
   const text = useSignal((job.result.locks || []).join("\n")),
@@ -797,7 +799,13 @@ function LockBox({ job, here }) {
         : { locks: failed.message };
     }
   };
-  return html`<details class="box locks">
+  return html`<details
+    class="box locks"
+    open=${locking.value}
+    onToggle=${(e) => {
+      locking.value = e.target.open;
+    }}
+  >
     <summary>Lock hands here and solve again</summary>
     <form onSubmit=${start} novalidate>
       <div class="row-form">
