@@ -199,6 +199,7 @@ def test_the_last_solutions_are_kept(
     size = turn._size(next(iter(agent.turn.roots.values()))[0])
     monkeypatch.setattr(turn, "KEPT", 2 * size)
     monkeypatch.setattr(turn, "KEPT_IN_HAND", 5 * size)
+    monkeypatch.setattr(turn, "available", lambda: float("inf"))
     assert kept(["r110", "r120", "r130"]) == 4
     assert kept([]) == 2
     assert kept(["r140", "r150", "r160", "r170"]) == 5

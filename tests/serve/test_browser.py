@@ -217,7 +217,7 @@ def test_a_spot_is_set_up_solved_walked_locked_saved_and_reloaded(page: Page) ->
     page.locator("#against").select_option("My turn")
     says(page, "if OOP alone plays as in My turn")
     page.goto(f"{solved}?hand=AA")
-    page.locator("#against").wait_for()  # it moves what is below it
+    page.locator("#against").wait_for()  # it appears late, and moves what is below it
     page.get_by_text("Lock hands here").click()
     page.locator("#share-c").fill("30")
     page.get_by_text("Add the lock").click()
