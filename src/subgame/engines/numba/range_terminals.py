@@ -110,19 +110,6 @@ def crowded(total: Lanes, e: Ends) -> int:
 
 
 @small
-def pay(b: BoardArrays, mine: int, h: int, kind: int, at: int, e: Ends, total: Lanes) -> Lanes:
-    """Write what folds and showdowns pay a hand; returns the reach of `others`."""
-    x, shown, folded, sums, _ = e
-    like, every = sums[0], others(b, mine + h, total, sums)
-    if kind & 2:
-        own = at + np.int64(b.same[mine + h]) * LANES
-        store(folded, at + h * LANES, every + load(x, own, like))
-    if kind & 1:
-        store(shown, at + h * LANES, load(shown, at + h * LANES, like) - every)
-    return every
-
-
-@small
 def finish(b: BoardArrays, side: int, kind: int, at: int, e: Ends, total: Lanes) -> None:
     """What folds and showdowns pay every hand, when all hands that arrive are in the sums.
 
@@ -132,14 +119,16 @@ def finish(b: BoardArrays, side: int, kind: int, at: int, e: Ends, total: Lanes)
     x, shown, folded, sums, _ = e
     ours, mine, like = b.hands[side], b.hand_at[side], sums[0]
     least, zero, cards = rounding(total), splat(0.0, like), crowded(total, e)
-    if cards == 0:  # in most cases; a loop without a look at the cards is faster on x86_64
-        for h in range(ours):
-            pay(b, mine, h, kind, at, e, total)
-        return
     for h in range(ours):
-        every, both = pay(b, mine, h, kind, at, e, total), np.int64(b.cards[mine + h])
+        every = others(b, mine + h, total, sums)
+        own = at + np.int64(b.same[mine + h]) * LANES
+        if kind & 2:
+            store(folded, at + h * LANES, every + load(x, own, like))
+        if kind & 1:
+            store(shown, at + h * LANES, load(shown, at + h * LANES, like) - every)
+        both = np.int64(b.cards[mine + h])
         if (cards >> (both >> CARD_BITS) | cards >> (both & CARD_MASK)) & 1:
-            paid = every + load(x, at + np.int64(b.same[mine + h]) * LANES, like)
+            paid = every + load(x, own, like)
             if kind & 2:
                 store(folded, at + h * LANES, choose(paid, least, paid, zero))
             if kind & 1:
