@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from subgame.blueprints.follow import DETERMINISTIC, AbstractDecision, FollowedBetting
+from subgame.blueprints.follow import (
+    DETERMINISTIC,
+    AbstractDecision,
+    FollowedBetting,
+    factor,
+)
 from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.rules import Betting, NoLimit
 from subgame.games.holdem.translation import likelihood, mapping, merged
@@ -51,6 +56,50 @@ def test_a_hand_that_does_not_wait_stands_for_nothing() -> None:
     assert capped.waiting is None  # really the small blind acts
     assert capped.branches("c", menu, SPREAD) == {}
     assert capped.after("c", menu, DETERMINISTIC) == (START.play("r300 r900 c"), None)
+
+
+FLOP = START.play("c c")
+DEEPER = BetSizes.parse("all: 1x / cap 3")
+
+
+def deeper(betting: Betting) -> tuple[str, ...]:
+    return betting.actions(DEEPER)
+
+
+@pytest.mark.parametrize(
+    ("leaf", "expected"),
+    [
+        ("cc", "cc/cc/"),
+        ("r200c", "cc/r200c/"),
+        ("r250c", "cc/r200c/"),  # 2.5 pots behind instead of 3.2
+        ("r800c", "cc/cr200r800c/"),  # 0.7 pots; not 3.2, which translation gives
+        ("cr800c", "cc/r200r800c/"),  # the other player bet last
+        ("r1900c", ""),  # all-in
+    ],
+)
+def test_an_end_has_about_as_many_pots_behind(leaf: str, expected: str) -> None:
+    real = FLOP.play(leaf)
+    end = FollowedBetting(FLOP, FLOP).end_like(real, deeper, DETERMINISTIC)
+    assert ("" if end is None else str(end)) == expected
+
+
+def test_no_other_end_where_the_same_player_bet_last_is_more_alike() -> None:
+    """Beside all ends of the smaller game, walked through action by action."""
+    hand = FollowedBetting(FLOP, FLOP)
+    ends, left = [], [FLOP]
+    while left:
+        here = left.pop()
+        ends += [here] if here.street > FLOP.street else []
+        left += [] if here.street > FLOP.street else [here.child(a) for a in deeper(here)]
+    ends = [end for end in ends if not end.is_over]
+    for first in range(100, 1800, 60):
+        for line in (f"r{first} c", f"c r{first} c"):
+            real = FLOP.play(line)
+            end = hand.end_like(real, deeper, DETERMINISTIC)
+            assert end is not None
+            assert end.aggressor == real.aggressor
+            same = [factor(other, real) for other in ends if other.aggressor == real.aggressor]
+            assert factor(end, real) <= max(1.5, min(same))
 
 
 def test_decisions_in_real_bets() -> None:

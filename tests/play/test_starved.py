@@ -206,22 +206,28 @@ def test_a_bet_without_time_for_its_street_is_answered_by_the_blueprint(
 
 
 def test_a_large_subgame_says_how_long_a_small_one_takes(stored: StoredBlueprint) -> None:
-    """After one that took too long, a smaller one is solved all the same."""
+    """After one that took too long, a smaller one is solved all the same.
+
+    So is a large one, if it was only the last that took too long.
+    """
     player = HoldemAgent(stored.game, stored, iterations=20)
     bettings = {"cc/cc/": [(0, "c"), (1, "c")], "cc/cr400c/": [(0, "c"), (1, "r400"), (0, "c")]}
     large, small = (
         numbers(player.turn.menus[0][0], stored.game.start().play(text)) for text in bettings
     )
     assert 2 * small < large
-    starved = []
-    for moves in bettings.values():
+    first, second = bettings.values()
+    slow, starved = 1.5 / large, []
+    for moves, took in ((first, [slow]), (second, [slow]), (first, [0.1 * slow, slow])):
         line = [*LINE[:3], *moves, (-1, "Qs")]
         timed(player, 1.0, 1e-6)
-        player.turn.pace, player.turn.least = None, 1.5 / large
+        player.turn.pace = None
+        player.turn.least_of_last.clear()
+        player.turn.least_of_last.extend(took)
         observed(player, 0, line)
         player.policy(names(stored.game, line), ())
         starved.append(bool(player.decided.unsolved))
-    assert starved == [True, False]
+    assert starved == [True, False, False]
 
 
 def test_the_menu_grows_with_the_time(stored: StoredBlueprint) -> None:
@@ -236,7 +242,8 @@ def test_the_menu_grows_with_the_time(stored: StoredBlueprint) -> None:
         player.search = replace(player.search, seconds=seconds, now=Clock(1e-6))
         player.decided.decided.clear()
         player.turn.roots.clear()
-        player.turn.pace, player.turn.least = 1 / ENOUGH, 0.0
+        player.turn.pace = 1 / ENOUGH
+        player.turn.least_of_last.clear()
         observed(player, 0, line)
         sizes.append(len(player.policy(names(stored.game, line), ()).actions))
     actions = [len(game.actions(betting)) for game in menus]

@@ -25,6 +25,10 @@ DETERMINISTIC = mapping("deterministic-pseudo-harmonic")
 """What a real bet is taken for where one abstract betting is followed, without coin flips."""
 Menu = Callable[[Betting], Sequence[str]]
 """From a betting of the smaller game to the actions that it knows there."""
+ALIKE = 1.5
+"""By what factor the pots behind may differ where a betting stands for the end of a street."""
+LEAST_BEHIND = 0.02
+"""Pots behind below which there is nothing left to bet."""
 
 
 class AbstractDecision:
@@ -116,3 +120,38 @@ class FollowedBetting(NamedTuple):
                 }
         standing = ((hand.waiting, share) for hand, share in hands.items())
         return {abstract: share for abstract, share in standing if abstract is not None}
+
+    def end_like(self, leaf: Betting, menu: Menu, how: ActionMapping) -> Betting | None:
+        """The abstract betting that stands for a real end of this street; None if there is none.
+
+        How a hand goes on depends on the pots that are behind. A bet of many pots is taken for the
+        largest one that is known, after which three times as many pots may be behind. So the end to
+        which the bets are translated is taken only if about as many are. Otherwise it is the one,
+        among those where the same player bet last, with the number most like the real one.
+        """
+        if leaf.is_over:
+            return None
+        there = next(iter(self.standing_for(leaf, menu, how)), None)
+        if there is not None and factor(there, leaf) <= ALIKE:
+            return there
+        ends = [end for end in self._ends(menu) if end.aggressor == leaf.aggressor]
+        return min(ends, key=lambda end: factor(end, leaf), default=there)
+
+    def _ends(self, menu: Menu) -> list[Betting]:
+        """The ends of this street that the smaller game knows, with chips left."""
+        waiting = self.waiting
+        ends, left = list[Betting](), [] if waiting is None else [waiting]
+        while left:
+            here = left.pop()
+            below = [here.child(action) for action in menu(here)]
+            left += [child for child in below if child.street == here.street and not child.is_over]
+            ends += [child for child in below if child.street > here.street and not child.is_over]
+        return ends
+
+
+def factor(one: Betting, two: Betting) -> float:
+    """By what factor the pots behind two bettings differ, from 1 on."""
+    few, many = sorted(
+        max(float(min(betting.behind)) / float(betting.pot), LEAST_BEHIND) for betting in (one, two)
+    )
+    return many / few

@@ -68,8 +68,9 @@ _Kinds = tuple[Ints, Ints]
 class Rollouts:
     """Values of the leaves of a street by rollouts; see `street.StreetEvaluator`.
 
-    A real bet is taken for the blueprint's nearest one. With one of `choices` states have a single
-    value, that of the blueprint.
+    A real bet is taken for the blueprint's nearest one, unless that leaves other stacks behind (see
+    `FollowedBetting.end_like`). With one of `choices` states have a single value, that of the
+    blueprint.
     """
 
     choices: int = CHOICES
@@ -184,8 +185,7 @@ class StreetRollouts:
         None if all are all-in or the blueprint knows nothing; then at a showdown.
         """
         blueprint = self.at.blueprint
-        standing = self.at.hand.standing_for(leaf, blueprint.actions, DETERMINISTIC)
-        there = next(iter(standing), None)
+        there = self.at.hand.end_like(leaf, blueprint.actions, DETERMINISTIC)
         first = None if there is None else blueprint.find(there)
         if first is None or there is None:
             return None, np.array([leaf.at_stake], np.float32)

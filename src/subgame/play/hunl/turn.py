@@ -7,6 +7,7 @@ solving, and the river is solved again, safely (`subgame.refine.live`).
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -54,6 +55,8 @@ KEPT, KEPT_IN_HAND = 150_000_000, 600_000_000
 """Numbers of the strategies of the subgames that are kept, with four bytes each: of earlier hands,
 and while a hand is played. The largest subgames have 37 million. LBR asks in one hand for the
 answers to 56 bets, each of which is a subgame; others ask for a few."""
+RECENT = 4
+"""Solves by which the time of the next is judged."""
 PLENTY = 2 * 2**30
 """Bytes of memory that must be available; with less a hand keeps no more than earlier ones."""
 ROOT = Unsafe()
@@ -84,8 +87,13 @@ class TurnSolver:
         self.preparing = 0.0
         """Seconds of preparing a solve and of reading it, by number of a strategy."""
         self.roots: dict[tuple[int, tuple[str, ...]], tuple[Live, Book]] = {}
-        self.least = 0.0
-        """Seconds that the least of solves takes by number of a strategy, by the last one."""
+        self.least_of_last = deque[float](maxlen=RECENT)
+        """Seconds that the least of solves takes by number of a strategy, by each of the last."""
+
+    @property
+    def least(self) -> float:
+        """The least of them: that one solve took long, on a busy machine, says little."""
+        return min(self.least_of_last, default=0.0)
 
     def load(self) -> None:
         """Measure the least of solves on a first turn, so that no decision has to try."""
@@ -180,7 +188,7 @@ class TurnSolver:
         seat, search, clock = request.seat, request.search, request.clock
         began, size = clock.spent, numbers(here.game, here.betting)
         if not clock.allows(self.least * size):
-            self.least *= FORGET  # it may have been a bad moment
+            self.least_of_last.append(FORGET * self.least)  # it may have been a bad moment
             raise StarvedError(0)
         here = with_every_hand(here)
         tree = here.subgame.tree
@@ -199,7 +207,7 @@ class TurnSolver:
         if live.solved is not None:
             iteration = live.solved.seconds / max(live.solved.iterations, 1)
             self.pace, self.preparing = iteration / size, prepared / size
-            self.least = self.preparing + MINIMUM * self.pace
+            self.least_of_last.append(self.preparing + MINIMUM * self.pace)
         inside = search.at is not None and here.within(search.at)
         return replace(live, search=search, inside=inside)
 
