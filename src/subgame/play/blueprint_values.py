@@ -174,20 +174,24 @@ class BlueprintValues(ValueFunction):
     def followed(self, betting: Betting) -> FollowedBetting:
         """A betting, with that of the blueprint which stands for it.
 
-        Each bet is taken for the nearest one that the blueprint knows.
+        Each bet is taken for the nearest one that the blueprint knows. A street that follows begins
+        with about as many pots behind as really are (`FollowedBetting.end_like`).
         """
-        actions = tuple(action for action in betting.history if action != "/")
-        if not actions:
-            return FollowedBetting(betting, self.blueprint.game.start())
-        followed = self._followed.get(actions)
-        if followed is None:
-            start = FollowedBetting(betting.rules.start(), self.blueprint.game.start())
-            followed = self._followed.get(actions[:-1], start)
-            left = actions[-1:] if followed is not start else actions
-            for action in left:
-                followed = followed.after(action, self.blueprint.actions, DETERMINISTIC)
-            self._followed[actions] = followed
-        return followed
+        known = self._followed.get(betting.history)
+        if known is None:
+            known = self._followed[betting.history] = self._follow(betting)
+        return known
+
+    def _follow(self, betting: Betting) -> FollowedBetting:
+        menu = self.blueprint.actions
+        hand = FollowedBetting(betting.rules.start(), self.blueprint.game.start())
+        *past, now = " ".join(betting.history).split("/")
+        for street in past:
+            real = hand.real.play(street)
+            hand = FollowedBetting(real, hand.end_like(real, menu, DETERMINISTIC))
+        for action in now.split():
+            hand = hand.after(action, menu, DETERMINISTIC)
+        return hand
 
     def sums(self, betting: Betting, boards: Sequence[Board], ranges: Ranges) -> Sums:
         """Sums over whole boards; `ranges` are [hand] the reach of each player."""
