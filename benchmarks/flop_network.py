@@ -57,9 +57,12 @@ class Seeded(StreetRollouts):
     """With rollouts on other boards for another seed."""
 
     def boards(self, count: int, seed: int) -> BucketLeaves:
-        self.seed, self.known = seed, {}
+        self.seed = seed
         rollouts.BOARDS = count
         return evaluated(self.at, lambda end: self.values(end.leaves, end.until))[0]
+
+    def _known(self, timed: bool) -> Any:
+        return {}
 
     def _runouts(self) -> Any:
         reached, random = self.at.reached, Random(self.seed)

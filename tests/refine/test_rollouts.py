@@ -17,8 +17,9 @@ from subgame.games.base import CHANCE
 from subgame.games.holdem import hunl
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import equities, rank_hands
+from subgame.play.hunl import rollouts
 from subgame.play.hunl.below import CHOICES
-from subgame.play.hunl.rollouts import Rollouts, StreetRollouts, _Seen
+from subgame.play.hunl.rollouts import BOARDS, Rollouts, StreetRollouts, _Seen
 from subgame.play.hunl.street import BucketLeaves, LimitedStreet, evaluated, solve_street
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.solver import Limits
@@ -137,7 +138,7 @@ def test_a_street_is_solved(street: LimitedStreet) -> None:
 def test_with_a_single_value_the_opponent_plays_the_blueprint(street: LimitedStreet) -> None:
     """The values of one choice are the first of four, and nobody chooses at the leaves."""
     single, four = Rollouts(choices=1), Rollouts()
-    one, two = (evaluated(street, rollouts)[0].values for rollouts in (single, four))
+    one, two = (evaluated(street, each)[0].values for each in (single, four))
     assert one.shape[0] == 1
     assert one[0] == pytest.approx(two[0])
     plan = solve_street(street, single, Limits(20, None))
@@ -149,8 +150,13 @@ def test_with_a_single_value_the_opponent_plays_the_blueprint(street: LimitedStr
     )
 
 
-def test_the_first_board_ends_when_its_time_is_over(street: LimitedStreet) -> None:
-    """What follows a leaf is computed then, which may take longer than all there is."""
+def test_a_board_ends_when_its_time_is_over_and_the_next_solve_goes_on(
+    street: LimitedStreet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What follows a leaf is computed on the first board, which may take longer than all there is.
+
+    No leaf is rolled out twice on a board, and no board is left out.
+    """
     looks: list[float] = []
 
     def now() -> float:  # each look takes a second
@@ -164,10 +170,22 @@ def test_the_first_board_ends_when_its_time_is_over(street: LimitedStreet) -> No
             self.rolled += 1
             return super()._paid(leaf, seen)
 
+    rollouts._known.cache_clear()
     slow = Slow(street, now=now)
     values = slow.values(range(3), until=2.5)  # at the start of the board, and before two leaves
     assert slow.rolled == 1
     assert values.boards == 1
-    assert not values.values.any()
+    assert values.values[:, 0].any()
+    assert not values.values[:, 1:].any()
+    looks.clear()
     solved = solve_street(street, Rollouts(), Limits(10, 2.5), now)
     assert solved.rejected
+    looks.clear()
+    rollouts._known.cache_clear()
+    slow.values(range(3), until=2.5)
+    monkeypatch.setattr(rollouts, "MOST", BOARDS)
+    slow.rolled = 0
+    result, wanted = slow.values(range(3), until=1e9), StreetRollouts(street).values(range(3))
+    assert slow.rolled == 3 * BOARDS - 1
+    assert result.boards == wanted.boards == BOARDS
+    np.testing.assert_array_equal(result.values, wanted.values)

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from random import Random
 from typing import NamedTuple
 
@@ -30,19 +31,47 @@ Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
 BOARDS = 49
 """Boards that are looked at where there is no limit of time."""
+MOST = 4 * BOARDS
+"""Boards after which values are good enough: the time is better spent on solving."""
 _Key = tuple[Below | None, bytes]
 """What follows a leaf, and the chips that are won there."""
 
 
-@lru_cache(maxsize=2)
+@dataclass(eq=False)
+class _Sums:
+    """What was rolled out of a leaf on the first boards. Axes: as `street.BucketValues`."""
+
+    won: Singles = field(default_factory=lambda: np.zeros((1, 1, 1), np.float32))
+    """[k, b, c] what the opponent wins, over all boards and pairs of hands."""
+    pairs: Singles = field(default_factory=lambda: np.zeros((1, 1), np.float32))
+    """[b, c] how many pairs of hands that are."""
+    boards: int = 0
+
+    def add(self, won: Singles, pairs: Singles) -> None:
+        """Add a board."""
+        self.won, self.pairs = self.won + won, self.pairs + pairs
+        self.boards += 1
+
+    @property
+    def values(self) -> Singles:
+        """[k, b, c] the mean over pairs of hands."""
+        mean: Singles = (self.won / np.maximum(self.pairs, 1)).astype(np.float32)
+        return mean
+
+
+@lru_cache(maxsize=4)
 def _known(
     blueprint: StoredBlueprint,
     board: tuple[int, ...],
     held: tuple[bytes, ...],
     player: int,
     choices: int,
-) -> dict[_Key, Singles]:
-    """[k, b, c] values of leaves that were rolled out: after another bet most are the same."""
+    timed: bool,
+) -> dict[_Key, _Sums]:
+    """Leaves that were rolled out. After another bet on the street most are the same.
+
+    Within a limit of time each solve adds boards to what earlier ones had.
+    """
     return {}
 
 
@@ -89,8 +118,6 @@ class StreetRollouts:
         now: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.at, self.choices, self.now = at, choices, now
-        board = tuple(at.reached.board)
-        self.known = _known(at.blueprint, board, at.held, at.player, choices)
         self.below = [self._below(leaf) for leaf in at.street.leaves]
         """What follows each leaf in the blueprint."""
 
@@ -98,55 +125,59 @@ class StreetRollouts:
         """The values of some leaves; see `StreetEnd`.
 
         Where the blueprint knows nothing, a showdown is rolled out only if it is not looked at on
-        all boards anyway.
+        all boards anyway. The number of boards is the least of all leaves, and at least 1.
         """
+        at, buckets = self.at, self.at.buckets
         unknown = {n for n, l in enumerate(leaves) if self.below[l][0] is None}
-        skipped = unknown if self.at.shows_exactly else set[int]()
-        keys = [(below, chips.tobytes()) for below, chips in self.below]
-        known = self.known if until is None else {}  # within a limit of time boards differ
-        wanted = [l for n, l in enumerate(leaves) if n not in skipped]
-        left = [l for l in wanted if keys[l] not in known]
-        rolled, boards = self._rolled(left, until)
-        known.update({keys[l]: table for l, table in zip(left, rolled, strict=True)})
-        o, buckets = self.at.opponent, self.at.buckets
-        shape = self.choices, len(leaves), len(buckets[o]), len(buckets[1 - o])
-        values: Singles = np.zeros(shape, np.float32)
+        skipped = unknown if at.shows_exactly else set[int]()
+        known = self._known(until is not None)
+        sums, left = dict[int, _Sums](), dict[_Key, tuple[int, _Sums]]()
         for n, l in enumerate(leaves):
             if n not in skipped:
-                values[:, n] = known[keys[l]]
-        return BucketValues(values, boards, frozenset(unknown))
+                below, chips = self.below[l]
+                key = below, chips.tobytes()
+                sums[n] = known.setdefault(key, _Sums())
+                left[key] = l, sums[n]
+        self._roll(list(left.values()), until)
+        shape = self.choices, len(leaves), len(buckets[at.opponent]), len(buckets[at.player])
+        values: Singles = np.zeros(shape, np.float32)
+        for n, one in sums.items():
+            values[:, n] = one.values
+        boards = min((one.boards for one in sums.values()), default=BOARDS)
+        return BucketValues(values, max(1, boards), frozenset(unknown))
 
-    def _rolled(self, left: Sequence[int], until: float | None) -> tuple[list[Singles], int]:
-        """[k, b, c] values of some leaves, and the number of boards.
+    def _known(self, timed: bool) -> dict[_Key, _Sums]:
+        """What was rolled out on this flop before, with the same hands."""
+        at = self.at
+        board = tuple(at.reached.board)
+        return _known(at.blueprint, board, at.held, at.player, self.choices, timed)
 
-        The first board takes longest: what follows a leaf in the blueprint is then computed. If its
-        time is over on the way, there are no values, which counts as one board: too few to be used.
+    def _roll(self, left: Sequence[tuple[int, _Sums]], until: float | None) -> None:
+        """Add boards to the sums of leaves, first to those that have the fewest.
+
+        The first board takes longest: what follows a leaf in the blueprint is then computed.
         """
         at, o, deck = self.at, self.at.opponent, self.at.reached.game.deck
-        count, boards, longest = np.zeros((1, 1), np.float32), 0, 0.0
-        total = [np.zeros((1, 1, 1), np.float32) for _ in left]
-        for board in self._runouts() if left else ():
-            if until is not None and boards and self.now() + longest > until:
-                break
+        most, longest = BOARDS if until is None else MOST, 0.0
+        first = min((sums.boards for _, sums in left), default=most)
+        for number, board in enumerate(islice(self._runouts(), first, most), first):
             began = self.now()
-            if until is None and boards >= BOARDS:
-                break
+            if until is not None and began + longest > until:
+                return
             free, ranks = deck.compatible(board), rank_hands(board, deck)
             kinds = [self._kinds(board, ranks, hands) for hands in at.hands]
             mine, yours = (
                 _counted(at.bucket_of[p], kinds[p][1], free[at.hands[p]]) for p in (o, 1 - o)
             )  # [bucket, kind] hands
+            pairs = np.outer(mine.sum(1), yours.sum(1))
             seen = _Seen(board, (kinds[0][0], kinds[1][0]), ranks)
-            for n, l in enumerate(left):
-                if until is not None and not boards and self.now() > until:
-                    return [np.zeros((1, 1, 1), np.float32) for _ in left], 1
-                total[n] = total[n] + mine @ (self._paid(l, seen) @ yours.T)
-            count = count + np.outer(mine.sum(1), yours.sum(1))
-            boards += 1
+            for leaf, sums in left:
+                if sums.boards > number:
+                    continue
+                if until is not None and self.now() > until:
+                    return
+                sums.add(mine @ (self._paid(leaf, seen) @ yours.T), pairs)
             longest = max(longest, self.now() - began)
-        least = np.maximum(count, 1)
-        values: list[Singles] = [(table / least).astype(np.float32) for table in total]
-        return values, boards if left else BOARDS
 
     def _kinds(self, board: tuple[int, ...], ranks: NDArray[np.int16], hands: Ints) -> _Kinds:
         """Hands that play and win alike on a board: one hand of each kind, [hand] the kind."""
