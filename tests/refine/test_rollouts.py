@@ -138,7 +138,7 @@ def test_a_street_is_solved(street: LimitedStreet) -> None:
 def test_with_a_single_value_the_opponent_plays_the_blueprint(street: LimitedStreet) -> None:
     """The values of one choice are the first of four, and nobody chooses at the leaves."""
     single, four = Rollouts(choices=1), Rollouts()
-    one, two = (evaluated(street, each)[0].values for each in (single, four))
+    one, two = (evaluated(street, choice)[0].values for choice in (single, four))
     assert one.shape[0] == 1
     assert one[0] == pytest.approx(two[0])
     plan = solve_street(street, single, Limits(20, None))
