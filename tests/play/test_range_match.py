@@ -15,12 +15,12 @@ from subgame.blueprints.training import Trainer
 from subgame.games.base import CHANCE
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.rules import Betting
-from subgame.play.agent import Agent, Event, Policy
+from subgame.play.agent import Agent, Always, Event, Policy
 from subgame.play.aivat import CheckDown, Tally, ValueFunction
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.blueprint_values import BlueprintValues
 from subgame.play.lbr import LocalBestResponse
-from subgame.play.range_match import RangeHand, RangeMatch, Seats
+from subgame.play.range_match import KNOWN, RangeHand, RangeMatch, Seats
 from subgame.refine.ranges.reached import ReachedRanges
 
 RECIPE = BlueprintRecipe(
@@ -238,6 +238,25 @@ def test_no_variance_where_the_agents_play_as_the_values_say(
         assert hand.tally.estimate == pytest.approx(worth, rel=1e-4, abs=1e-2)
         chips.add(hand.chips)
     assert len(chips) > 2
+
+
+def test_after_a_bet_that_is_folded_to_little_is_played_for(
+    blueprints: list[StoredBlueprint],
+) -> None:
+    """Local best response makes large bets of which most are folded to: few of them are drawn."""
+    place = on_turn("", ranges(3))
+    bettor, pot = place.player, float(place.betting.pot)
+    child = place.child(f"r{pot:.0f}")
+    for kind, chips in (("fold", KNOWN * pot), ("call", 3 * pot)):
+        answers = Always(kind)
+        seats = answers, LocalBestResponse(GAME, answers, "fcpa")
+        match = RangeMatch(GAME, seats, BlueprintValues(blueprints[0], boards=(2, 8, 1)))
+        both = seats if child.player == 0 else seats[::-1]
+        assert isinstance(both[bettor], LocalBestResponse)
+        value = match._value_of_bet(child, child.betting.history[-1], both)
+        assert value.chips == pytest.approx(chips)
+        if kind == "fold":
+            assert value.won == pytest.approx(pot / 2 if bettor == 0 else -pot / 2)
 
 
 def test_the_same_agents_differ_by_nothing(blueprints: list[StoredBlueprint]) -> None:

@@ -11,8 +11,9 @@ would have followed without the difference cancels. Two agents with the same str
 exactly 0, and agents that differ from the turn on have no luck of the streets before. Afterwards
 both hands are played on one line with the same cards, as far as both may take it.
 
-Actions are drawn in proportion to their probability times the pot that follows, and results are
-weighted in return. Values of actions that end the hand are exact, so those are drawn less often.
+Actions are drawn in proportion to their probability times the chips that are still played for, and
+results are weighted in return. Values of actions that end the hand are exact, so those are drawn
+less often; so are bets of LBR to which the answer is mostly a fold.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +45,7 @@ Seats = tuple[Agent, Agent]
 SAME = 1e-9
 """Probabilities that differ by less are the same."""
 KNOWN = 0.1
-"""How often an action whose value is exact is drawn, compared with the others."""
+"""The share of the pot that counts where the hand is over, so that its value is exact."""
 SMALL = 1e-3
 """Bets of LBR that are less likely have their value without the agent's answer."""
 
@@ -65,8 +67,17 @@ class Pair:
 
 Children = dict[str, tuple[ReachedRanges, float]]
 """By action: what follows, and how likely it is, up to a factor."""
-Value = tuple[float, bool]
-"""What player 0 wins, and whether that is exact."""
+
+
+class Value(NamedTuple):
+    """The value of a public state."""
+
+    won: float
+    """What player 0 wins."""
+    chips: float
+    """What is still played for, on average: the pot; less where it is known who wins it."""
+
+
 Values = dict[str, Value]
 
 
@@ -194,13 +205,13 @@ class RangeMatch:
         action = self._choice(often, random)
         drawn = often[action] / sum(often.values())
         for hand, (children, values) in zip(live, known, strict=True):
-            mean = weighted_mean((children[name][1], value) for name, (value, _) in values.items())
+            mean = weighted_mean((children[name][1], value.won) for name, value in values.items())
             if action not in values:  # it is not on this line any more
                 hand.tally.end(mean)
                 hand.tally.weight = 0.0
                 continue
             ratio = children[action][1] / sum(share for _, share in children.values()) / drawn
-            hand.tally.correct(mean, values[action][0], ratio)
+            hand.tally.correct(mean, values[action].won, ratio)
             hand.here = children[action][0]
             for agent in hand.seats:
                 agent.observe(Event(p, action))
@@ -249,15 +260,18 @@ class RangeMatch:
         agent = copy.copy(seats[p])
         agent.observe(Event(1 - p, bet))
         children = self._children(here, self._asked(agent, here)).values()
-        values = [(share, *self._value(child)) for child, share in children if share > 0]
-        mean = weighted_mean((share, value) for share, value, _ in values)
-        return mean, all(exact for _, _, exact in values)
+        values = [(share, self._value(child)) for child, share in children if share > 0]
+        return Value(
+            weighted_mean((share, value.won) for share, value in values),
+            weighted_mean((share, value.chips) for share, value in values),
+        )
 
     def _value(self, here: ReachedRanges) -> Value:
         """What player 0 wins: exactly where the hand is over, otherwise by the value function."""
-        if here.is_over and (not here.betting.is_showdown or self.final - len(here.board) <= 2):
-            return self._paid(here), True
-        return self.values.mean(here), False
+        betting = here.betting
+        if here.is_over and (not betting.is_showdown or self.final - len(here.board) <= 2):
+            return Value(self._paid(here), KNOWN * 2 * float(betting.at_stake))
+        return Value(self.values.mean(here), float(betting.pot))
 
     def _policy(self, agent: Agent, here: ReachedRanges) -> Policy:
         """What an agent does with each hand of the deck; 0 with hands that it cannot have."""
@@ -282,13 +296,10 @@ class RangeMatch:
     def _often(self, children: Children, values: Values) -> dict[str, float]:
         """How often each action is drawn.
 
-        That is in proportion to how likely it is with all hands of the range, times the pot that
-        follows; actions whose value is exact are drawn less often.
+        That is in proportion to how likely it is with all hands of the range, times the chips that
+        are played for afterwards.
         """
-        often = {
-            name: children[name][1] * float(children[name][0].betting.pot) * (KNOWN if exact else 1)
-            for name, (_, exact) in values.items()
-        }
+        often = {name: children[name][1] * value.chips for name, value in values.items()}
         total = sum(often.values())
         return {name: share / total for name, share in often.items()}
 
