@@ -52,7 +52,9 @@ def test_a_board_pays_what_a_walk_over_every_action_pays(
     board = deck.parse(FLOP + "QcKd")
     hands = (np.array([deck.parse_hand("AdKc"), deck.parse_hand("9cAc")]),) * 2
     mine = deck.parse_hand("QdTd")
-    seen = _Seen(board, (hands[0], np.array([mine])), rank_hands(board, deck))
+    each = np.eye(2, dtype=np.float32), np.eye(1, dtype=np.float32)  # buckets of one hand
+    seen = _Seen(board, (hands[0], np.array([mine])), rank_hands(board, deck), each)
+    seen_turned = seen._replace(counts=each[::-1])
     # The bet of 0.9 pots is the blueprint's of 1, so that stakes there are 2.8 / 3 times its own.
     leaves = [("cc", 1.0), ("cr200c", 560 / 600), ("r200c", 560 / 600)]
     named = [str(leaf) for leaf in street.street.leaves]
@@ -68,7 +70,7 @@ def test_a_board_pays_what_a_walk_over_every_action_pays(
             wanted = [scale * walk.value(there, (int(hand), mine)) for hand in hands[0]]
             assert table[:, 0] == pytest.approx(wanted, rel=1e-4, abs=1e-3)
             if choice == 0:  # solved for player 0, the opponent is player 1
-                lost = turned._paid(l, seen)[0, 0]
+                lost = turned._paid(l, seen_turned)[0, 0]
                 assert -lost == pytest.approx(wanted, rel=1e-4, abs=1e-3)
 
 

@@ -141,6 +141,20 @@ def by_pair(theirs: Array, ours: Array, folds: int, ahead: Array) -> Array:
     return paid
 
 
+def by_bucket(
+    theirs: Singles, ours: Singles, folds: int, ahead: Singles, counts: tuple[Singles, Singles]
+) -> Singles:
+    """[k, b, c] the sums of `by_pair` over hands of buckets; `counts` are [b, h] and [c, j].
+
+    After a fold nobody is ahead, so that each player's hands can be summed alone.
+    """
+    mine, yours = counts
+    shown: Singles = (theirs[..., folds:] @ ours[:, folds:].T) * ahead
+    paid: Singles = mine @ (shown @ yours.T)
+    paid += (mine @ theirs[..., :folds]) @ (yours @ ours[:, :folds]).T
+    return paid
+
+
 def _walk(tree: BettingArrays, first: int) -> tuple[tuple[_Side, _Side], list[_End]]:
     """All actions below a decision, by player, and all terminals."""
     actions: tuple[list[tuple[int, int, int, int]], ...] = ([], [])

@@ -4,7 +4,7 @@ Brown, Sandholm & Amos 2018, Sec. 4 and 6. The opponent chooses among the bluepr
 blueprint biased towards folding, calling and raising. What both players win is taken from sampled
 cards to come: on each of them all betting that the blueprint knows is summed, for every pair of
 hands. A terminal pays ``stake * r_o(h) * r_p(j)``, after a showdown times who is ahead, so that a
-board is a few matrix products (see `by_pair`).
+board is a few matrix products (see `by_bucket`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from subgame.blueprints.follow import DETERMINISTIC
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.rules import Betting
-from subgame.play.hunl.below import CHOICES, Below, by_pair, what_follows
+from subgame.play.hunl.below import CHOICES, Below, by_bucket, what_follows
 from subgame.play.hunl.street import BucketValues, LimitedStreet, StreetEnd
 
 Singles = NDArray[np.float32]
@@ -88,6 +88,7 @@ class _Seen(NamedTuple):
     board: tuple[int, ...]
     hands: tuple[Ints, Ints]
     ranks: NDArray[np.int16]  # [hand of the deck]
+    counts: tuple[Singles, Singles]  # [bucket, kind] hands, of the opponent and of us
 
 
 _Kinds = tuple[Ints, Ints]
@@ -168,15 +169,15 @@ class StreetRollouts:
             kinds = [self._kinds(board, ranks, hands) for hands in at.hands]
             mine, yours = (
                 _counted(at.bucket_of[p], kinds[p][1], free[at.hands[p]]) for p in (o, 1 - o)
-            )  # [bucket, kind] hands
+            )
             pairs = np.outer(mine.sum(1), yours.sum(1))
-            seen = _Seen(board, (kinds[0][0], kinds[1][0]), ranks)
+            seen = _Seen(board, (kinds[0][0], kinds[1][0]), ranks, (mine, yours))
             for leaf, sums in left:
                 if sums.boards > number:
                     continue
                 if until is not None and self.now() > until:
                     return
-                sums.add(mine @ (self._paid(leaf, seen) @ yours.T), pairs)
+                sums.add(self._paid(leaf, seen), pairs)
             longest = max(longest, self.now() - began)
 
     def _kinds(self, board: tuple[int, ...], ranks: NDArray[np.int16], hands: Ints) -> _Kinds:
@@ -199,16 +200,16 @@ class StreetRollouts:
                 yield (*board, card, *others)
 
     def _paid(self, leaf: int, seen: _Seen) -> Singles:
-        """[k, kind, kind] what the opponent wins on a board, by continuation."""
+        """[k, b, c] what the opponent wins on a board, by continuation, over all pairs of hands."""
         o, p, (below, chips) = self.at.opponent, self.at.player, self.below[leaf]
         ranks = [seen.ranks[hands] for hands in seen.hands]
         ahead = np.sign(ranks[o][:, None] - ranks[p]).astype(np.float32)
         if below is None:  # all-in, or nothing the blueprint knows: both check
-            return np.repeat(chips * ahead[None], self.choices, axis=0)
+            mine, yours = seen.counts
+            return np.repeat(chips * (mine @ ahead @ yours.T)[None], self.choices, axis=0)
         theirs = below.reach(o, self.choices, seen.board, seen.hands[o])
         ours = below.reach(p, 1, seen.board, seen.hands[p])[0] * chips
-        paid: Singles = by_pair(theirs, ours, below.folds, ahead)
-        return paid
+        return by_bucket(theirs, ours, below.folds, ahead, seen.counts)
 
     def _below(self, leaf: Betting) -> tuple[Below | None, Singles]:
         """What follows a leaf in the blueprint, and [z] what the opponent wins there in real chips.

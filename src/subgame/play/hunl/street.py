@@ -260,11 +260,11 @@ class BucketLeaves:
             won = (self.values @ held.transpose(1, 0, 2)[..., None])[..., 0]
         else:
             won = -(held.transpose(1, 0, 2)[:, :, None] @ self.values)[:, :, 0]
-        low, high = self.deck.hands[self.hands[p]].T
-        met = total - cards[..., low] - cards[..., high]
+        low, high = self._cards[p]
+        met = total - cards.take(low, axis=2) - cards.take(high, axis=2)
         mine, yours = self._same if p == 0 else self._same[::-1]
         met[..., mine] += reach[..., yours]
-        paid: Floats = won.transpose(1, 0, 2)[..., self.buckets[p]] * met
+        paid: Floats = won.transpose(1, 0, 2).take(self.buckets[p], axis=2) * met
         if self.ahead is not None:
             ahead = self.ahead.T if p == self.opponent else -self.ahead
             for l, chips in self.shown.items():
@@ -279,15 +279,25 @@ class BucketLeaves:
 
     def _sums(self, p: int, reach: Floats) -> tuple[Floats, Floats]:
         """[leaf, k, card] and [leaf, k, bucket] the sums of player `p`'s reach [leaf, k, hand]."""
-        size = self.deck.size
+        size, rows = self.deck.size, reach.shape[0] * reach.shape[1]
         width = size + self.values.shape[2 if p == self.opponent else 3]
-        at = np.stack([*self.deck.hands[self.hands[p]].T, size + self.buckets[p]])
-        rows = reach.shape[0] * reach.shape[1]
-        into = at[:, None] + width * np.arange(rows)[:, None]
-        weights = np.broadcast_to(reach.reshape(rows, -1), into.shape)
-        sums = np.asarray(np.bincount(into.ravel(), weights.ravel(), rows * width), np.float64)
+        if (p, rows) not in self._places:
+            at = np.stack([*self._cards[p], size + self.buckets[p]])
+            self._places[p, rows] = (at[:, None] + width * np.arange(rows)[:, None]).ravel()
+        weights = np.concatenate(3 * [reach.ravel()])
+        sums: Floats = np.bincount(self._places[p, rows], weights, rows * width).astype(np.float64)
         sums = sums.reshape(*reach.shape[:2], width)
         return sums[..., :size], sums[..., size:]
+
+    @cached_property
+    def _cards(self) -> tuple[Ints, Ints]:
+        """[2, hand] the cards of each player's hands."""
+        return both(lambda p: np.ascontiguousarray(self.deck.hands[self.hands[p]].T))
+
+    @cached_property
+    def _places(self) -> dict[tuple[int, int], Ints]:
+        """By player and number of rows of reach: where each number of `_sums` is added."""
+        return {}
 
 
 @dataclass(frozen=True, eq=False)
