@@ -52,9 +52,9 @@ def test_a_board_pays_what_a_walk_over_every_action_pays(
     board = deck.parse(FLOP + "QcKd")
     hands = (np.array([deck.parse_hand("AdKc"), deck.parse_hand("9cAc")]),) * 2
     mine = deck.parse_hand("QdTd")
-    each = np.eye(2, dtype=np.float32), np.eye(1, dtype=np.float32)  # buckets of one hand
-    seen = _Seen(board, (hands[0], np.array([mine])), rank_hands(board, deck), each)
-    seen_turned = seen._replace(counts=each[::-1])
+    counts = np.eye(2, dtype=np.float32), np.eye(1, dtype=np.float32)  # buckets of one hand
+    seen = _Seen(board, (hands[0], np.array([mine])), rank_hands(board, deck), counts)
+    seen_turned = seen._replace(counts=counts[::-1])
     # The bet of 0.9 pots is the blueprint's of 1, so that stakes there are 2.8 / 3 times its own.
     leaves = [("cc", 1.0), ("cr200c", 560 / 600), ("r200c", 560 / 600)]
     named = [str(leaf) for leaf in street.street.leaves]
