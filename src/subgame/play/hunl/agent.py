@@ -201,7 +201,7 @@ class HoldemAgent(SearchAgent):
         before = self.line[: len(self.line) - len(rest)]
         blueprint = self.streets.blueprint
         laid = Laid(blueprint, state.hand) if isinstance(blueprint, StoredBlueprint) else None
-        return self.turn.live(state.reached, before, rest, request, laid)
+        return self.turn.live(state.doubted(self.seat), before, rest, request, laid)
 
     def followed(self) -> ReachedRanges:
         """Where play is, with the ranges of players who follow the blueprint."""

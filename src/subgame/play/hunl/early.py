@@ -144,6 +144,9 @@ def numbers(game: Holdem, betting: Betting) -> int:
     return size + left * sum(numbers(game, leaf) for leaf in street.leaves if not leaf.is_over)
 
 
+RARE, DOUBTED = 0.05, 0.3
+"""Of how likely an action is less than that one doubts the range of who takes it, and how much at
+most; see `EarlyState.doubted`. `benchmarks/turn_ranges.py` measures it."""
 FORGET = 0.9
 """How fast it is forgotten that preparing took long."""
 PLANS = 128
@@ -204,6 +207,24 @@ class EarlyState(NamedTuple):
     """The solution of the street, where it was solved to a depth limit."""
     answer: Rows | None = None
     """To the opponent's last bet, if it is unlike the blueprint's one that stands for it."""
+    rarest: float = 1.0
+    """How likely the opponent's rarest action so far is, by what is known of its strategy."""
+
+    def doubted(self, seat: int) -> ReachedRanges:
+        """The state for a solve with both ranges (Unsafe): the opponent may play otherwise.
+
+        A range by Bayes' rule is worth little after an action that the strategy hardly ever takes,
+        such as a bet into the one who raised last: whoever makes it has other hands. So reach is
+        added, as much for each hand that the opponent may have. The rarer the action the more:
+        up to `DOUBTED` times the reach of the range, and nothing if no action was `RARE`.
+        """
+        here, o = self.reached, 1 - seat
+        held = (here.game.weights()[o] > 0) & here.game.deck.compatible(here.board)
+        share = DOUBTED * max(0.0, 1 - self.rarest / RARE)
+        if share == 0:
+            return here
+        reach = here.reach[o] + share * here.reach[o].sum() * held / max(held.sum(), 1)
+        return here.with_reach((here.reach[0], reach) if o == 1 else (reach, here.reach[1]))
 
     @property
     def hand(self) -> FollowedBetting:
@@ -387,7 +408,7 @@ class EarlyStreets:
         player, action = move
         reached, abstract, planned = state.reached, state.abstract, state.planned
         if player == CHANCE:
-            return EarlyState(reached.after(action), abstract)
+            return EarlyState(reached.after(action), abstract, rarest=state.rarest)
         share, answer, unlike, advice = None, None, False, self.advice(state)
         if advice is not None:
             decision, real = advice.decision, reached.betting
@@ -402,9 +423,13 @@ class EarlyStreets:
             share = self._planned_share(reached, planned, action)
         elif unlike:
             answer, share = self._priced(reached, action)
+        rarest = state.rarest
         if player == seat:
             share = as_decided(share, decided, action)
-        return EarlyState(reached.after(action, share), abstract, state.plan, answer)
+        elif share is not None:
+            reach = reached.reach[player]
+            rarest = min(rarest, float(share @ reach / max(reach.sum(), 1e-100)))
+        return EarlyState(reached.after(action, share), abstract, state.plan, answer, rarest)
 
     def _priced(self, reached: ReachedRanges, bet: str) -> tuple[Rows, Floats | None]:
         """The answer to a bet by its price, and [hand] how likely the opponent makes it."""
