@@ -17,7 +17,7 @@ from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.ranges import Range
 from subgame.play.agent import Event
 from subgame.play.hunl.agent import HoldemAgent
-from subgame.play.hunl.early import ENOUGH, LATER, RestSolver, numbers
+from subgame.play.hunl.rest import ENOUGH, LATER, RestSolver, numbers
 from subgame.play.hunl.street import LimitedStreet
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.solver import Limits

@@ -15,8 +15,9 @@ from subgame.games.holdem.game import Holdem
 from subgame.play.agent import Event, Policy
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.hunl.agent import HoldemAgent
-from subgame.play.hunl.early import numbers, with_bet
+from subgame.play.hunl.early import with_bet
 from subgame.play.hunl.laid import Laid
+from subgame.play.hunl.rest import numbers
 from subgame.play.hunl.rollouts import Rollouts
 from subgame.play.hunl.street import LimitedStreet, StreetPlan, mixture, street_solved
 from subgame.play.hunl.turn import ENOUGH, StarvedError, TurnSolver

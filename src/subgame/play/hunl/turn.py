@@ -23,8 +23,9 @@ from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.spots import endgame
 from subgame.memory import available
-from subgame.play.hunl.early import FORGET, Request, numbers, with_bet
+from subgame.play.hunl.early import FORGET, Request, with_bet
 from subgame.play.hunl.laid import Laid
+from subgame.play.hunl.rest import numbers
 from subgame.play.searching import TECHNIQUE, actions_of
 from subgame.refine.gadgets import Unsafe, technique
 from subgame.refine.live import MINIMUM, PASSED, Book, Clock, Live, Search
