@@ -53,8 +53,10 @@ def test_a_board_pays_what_a_walk_over_every_action_pays(
     hands = (np.array([deck.parse_hand("AdKc"), deck.parse_hand("9cAc")]),) * 2
     mine = deck.parse_hand("QdTd")
     counts = np.eye(2, dtype=np.float32), np.eye(1, dtype=np.float32)  # buckets of one hand
-    seen = _Seen(board, (hands[0], np.array([mine])), rank_hands(board, deck), counts)
-    seen_turned = seen._replace(counts=counts[::-1])
+    ranks = rank_hands(board, deck)
+    ahead = np.sign(ranks[hands[0]][:, None] - ranks[[mine]]).astype(np.int8)
+    seen = _Seen(board, (hands[0], np.array([mine])), ahead, counts, np.ones((2, 1), np.float32))
+    seen_turned = seen._replace(ahead=-ahead.T, counts=counts[::-1])
     # The bet of 0.9 pots is the blueprint's of 1, so that stakes there are 2.8 / 3 times its own.
     leaves = [("cc", 1.0), ("cr200c", 560 / 600), ("r200c", 560 / 600)]
     named = [str(leaf) for leaf in street.street.leaves]
@@ -90,13 +92,16 @@ def test_leaves_pay_what_buckets_win_from_hands_that_share_no_card(
         many = 1 if p == opponent else choices
         reach = rng.random((2, many, len(hands[1 - p])))
         result = leaves.won(p, reach)
-        assert result.shape == (2, choices, len(hands[p]))
-        for (l, k, h), one in np.ndenumerate(result):
+        wanted = np.zeros((2, choices, len(hands[p])))
+        for l, k, h in np.ndindex(*wanted.shape):
             table = values[k, l] if p == opponent else -values[k, l].T
             row = reach[l, k % many]
             mean = row @ table[buckets[p][h], buckets[1 - p]]
             meets = deck.disjoint[hands[p][h], hands[1 - p]]
-            assert one == pytest.approx(mean / row.sum() * (row @ meets), abs=1e-6)
+            wanted[l, k, h] = mean / row.sum() * (row @ meets)
+        if p != opponent:  # who does not choose wins from all continuations together
+            wanted = wanted.sum(1, keepdims=True)
+        assert result == pytest.approx(wanted, abs=1e-6)
 
 
 def test_an_all_in_pays_what_it_wins_on_all_boards_to_come(
@@ -114,9 +119,9 @@ def test_an_all_in_pays_what_it_wins_on_all_boards_to_come(
     for p in (0, 1):
         reach = rng.random((3, 1 if p == leaves.opponent else CHOICES, len(here.hands[1 - p])))
         result = leaves.won(p, reach)
-        for l, k in ((1, 0), (2, reach.shape[1] - 1)):
+        for l, k in ((1, 0), (2, result.shape[1] - 1)):
             whole = np.zeros(deck.num_hands)
-            whole[here.hands[1 - p]] = reach[l, k]
+            whole[here.hands[1 - p]] = reach[l].sum(0)
             won, met = equities(boards, deck, whole[None])
             wanted = 600 * (2 * won - met)[..., 0].sum(0) / comb(len(left) - 4, 2)
             assert result[l, k] == pytest.approx(wanted[here.hands[p]], rel=1e-4, abs=1e-2)

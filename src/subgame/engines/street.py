@@ -47,7 +47,8 @@ class Decision(NamedTuple):
 class Side:
     """One player's rows of a street: ways in, own actions, and choices at the leaves."""
 
-    def __init__(self, street: Street, p: int, choices: int) -> None:
+    def __init__(self, street: Street, p: int, choices: int, like: Array) -> None:
+        """`like` is an array of the engine's library."""
         self.rows = street.rows[p]
         self.roots = self.rows - sum(map(len, street.actions[p]))
         self.decisions = [
@@ -65,16 +66,79 @@ class Side:
                 for l, row in enumerate(self.leaves)
             ]
             self.rows += len(self.leaves) * choices
-        self.runs: list[tuple[int, int, int]] = []
-        """(first row, end, actions) of decisions in a row that have as many actions."""
-        for width, alike in groupby(
-            self.decisions, lambda decision: decision.stop - decision.first
-        ):
-            held = list(alike)
-            self.runs.append((held[0].first, held[-1].stop, width))
+        self.on_rows = _operations(self.decisions, self.roots, like)
         lanes = self.lanes = sorted({ending.rows[1 - p] for ending in street.endings})
         """The opponent's rows that end the hand."""
         self.endings = [(e.rows[p], lanes.index(e.rows[1 - p]), e.pays[p]) for e in street.endings]
+
+
+class Rows(Protocol):
+    """What is done with the rows of one player; a strategy is [own action, hand]."""
+
+    def match(self, weights: Array) -> Array:
+        """[own action, hand] what regret matching plays."""
+
+    def descend(self, sigma: Array, out: Array) -> None:
+        """Complete the reach [row, hand], of which that of the ways in is there."""
+
+    def ascend(self, sigma: Array, value: Array) -> None:
+        """Add to the value [row, hand] of every decision's parent what the strategy wins there."""
+
+    def learn(self, sigma: Array, value: Array, regret: Array, rates: Array) -> None:
+        """`ascend`, and the regrets of the actions; they are discounted by `rates` first."""
+
+    def average(self, plan: Array, kept: float, out: Array) -> None:
+        """Add a plan [row, hand] to the average `out` [own action, hand], discounted by `kept`."""
+
+
+class ArrayRows:
+    """The same by operations on arrays, one for each decision, on any device."""
+
+    def __init__(self, decisions: Sequence[Decision], past: int) -> None:
+        """`past` is the first row of an action."""
+        self.decisions, self.past = decisions, past
+        self.runs: list[tuple[int, int, int]] = []
+        """(first row, end, actions) of decisions in a row that have as many actions."""
+        for width, alike in groupby(decisions, lambda decision: decision.stop - decision.first):
+            held = list(alike)
+            self.runs.append((held[0].first, held[-1].stop, width))
+
+    def match(self, weights: Array) -> Array:
+        out = copied(weights)
+        for first, stop, width in self.runs:
+            here = slice(first - self.past, stop - self.past)
+            some = weights[here].reshape((stop - first) // width, width, -1)
+            out[here] = regret_matching(some, 1).reshape(stop - first, -1)
+        return out
+
+    def descend(self, sigma: Array, out: Array) -> None:
+        for parent, first, stop in self.decisions:
+            out[first:stop] = out[parent] * sigma[first - self.past : stop - self.past]
+
+    def ascend(self, sigma: Array, value: Array) -> None:
+        for parent, first, stop in reversed(self.decisions):
+            own = sigma[first - self.past : stop - self.past]
+            value[parent] += (own * value[first:stop]).sum(axis=0)
+
+    def learn(self, sigma: Array, value: Array, regret: Array, rates: Array) -> None:
+        xp = namespace(value)
+        for parent, first, stop in reversed(self.decisions):
+            here, below = slice(first - self.past, stop - self.past), value[first:stop]
+            won, old = (sigma[here] * below).sum(axis=0), regret[here]
+            value[parent] += won
+            regret[here] = old * xp.where(old > 0, rates[0], rates[1]) + (below - won)
+
+    def average(self, plan: Array, kept: float, out: Array) -> None:
+        out[...] = out * kept + plan[self.past :]
+
+
+def _operations(decisions: Sequence[Decision], past: int, like: Array) -> Rows:
+    """Those of the library of an array."""
+    if not isinstance(like, np.ndarray):
+        return ArrayRows(decisions, past)
+    from subgame.engines.numba.street_kernels import KernelRows
+
+    return KernelRows(np.array(decisions, np.int64).reshape(-1, 3), past)
 
 
 class Leaves(Protocol):
@@ -88,9 +152,10 @@ class Leaves(Protocol):
         """How many continuations there are."""
 
     def won(self, p: int, reach: Array) -> Array:
-        """[leaf, k, hand] what player `p` wins there, in chips.
+        """What player `p` wins there, in chips, from the other player's reach.
 
-        `reach` is the other player's, [leaf, k, hand], or [leaf, 1, hand] for all continuations.
+        That is [leaf, k, hand] of reach [leaf, 1, hand] for the player who chooses, and
+        [leaf, 1, hand] of reach [leaf, k, hand], summed over the continuations, for the other one.
         """
 
 
@@ -113,7 +178,7 @@ class LeafTable:
         opponent = as_kind(reach, self.values).swapaxes(0, 1)
         if p == self.opponent:
             return (self.values @ opponent[..., None])[..., 0].swapaxes(0, 1)
-        return -(opponent[:, :, None] @ self.values)[:, :, 0].swapaxes(0, 1)
+        return -(opponent[:, :, None] @ self.values).sum(0)
 
 
 class GivenLeaves:
@@ -217,13 +282,14 @@ class StreetEngine(EngineBase):
             raise SubgameError("A depth limit lies before the last street.")
         self.run, self.street, self.leaves = run, street, leaves
         self.tree: Any = run.tree  # a `PublicTree`, except for `ClassHands`
-        self.sides = tuple(
-            Side(street, p, len(leaves) if p == leaves.opponent else 1) for p in (0, 1)
-        )
         self.deals = run.tree.deals
         widths = [len(side.slots) for side in run.tree.players]
         self.none = both(lambda p: as_double(run.array(np.zeros((1, widths[p])))))
         """[1, hand] zeros in float64, of the engine's library and on its device."""
+        self.sides = tuple(
+            Side(street, p, len(leaves) if p == leaves.opponent else 1, self.none[p])
+            for p in (0, 1)
+        )
         self.at_leaves = [as_index(side.leaves, self.none[0]) for side in self.sides]
         self.at_ends = [as_index(side.lanes, self.none[0]) for side in self.sides]
 
@@ -254,12 +320,23 @@ class StreetEngine(EngineBase):
         side, past = self.sides[p], self.sides[p].roots
         sigma = None if mode == Mode.BEST else self._matched(p, mine, now)
         if sigma is not None and mine.average is not None:
-            own = self.descend(p, sigma, reach[p])
-            mine.average[...] = mine.average * now[2] + own[past:]
-        xp = namespace(value)
+            side.on_rows.average(self.descend(p, sigma, reach[p]), now[2], mine.average)
+        if sigma is not None and mode == Mode.EVALUATE:
+            side.on_rows.ascend(sigma, value)
+        elif sigma is not None and mode == Mode.LEARN and mine.instant is None:
+            side.on_rows.learn(sigma, value, mine.regret, now)
+        else:
+            self._ascend(p, mode, value, sigma, mine, now)
+        return value[:past]
+
+    def _ascend(
+        self, p: int, mode: Mode, value: Array, sigma: Array | None, mine: Regrets, now: Array
+    ) -> None:
+        """Values up to the roots in the modes that are rare: best responses, predictive regrets."""
+        side, past, xp = self.sides[p], self.sides[p].roots, namespace(value)
         for parent, first, stop in reversed(side.decisions):
             below, here = value[first:stop], slice(first - past, stop - past)
-            if sigma is not None and mode in (Mode.LEARN, Mode.EVALUATE):
+            if sigma is not None and mode == Mode.LEARN:
                 best = (sigma[here] * below).sum(axis=0)
             else:
                 best = xp.amax(below, 0)
@@ -268,33 +345,25 @@ class StreetEngine(EngineBase):
                 old, gain = mine.regret[here], below - best
                 kept = xp.where(old > 0, now[0], now[1])
                 mine.regret[here] = old * kept + gain
-                if mine.instant is not None:
-                    mine.instant[here] = gain
+                mine.instant[here] = gain
             elif mode == Mode.RESPOND:
                 chosen = below >= best
                 mine.regret[here] = 1.0 * (chosen & (chosen.cumsum(axis=0) == 1))
-        return value[:past]
 
     def _matched(self, p: int, regrets: Regrets, rates: Array) -> Array:
         """[own action, hand] what regret matching plays."""
-        weights, out = regrets.regret, copied(regrets.regret)
+        weights = regrets.regret
         if regrets.instant is not None:
             kept = namespace(weights).where(weights > 0, rates[0], rates[1])
             weights = weights * kept + regrets.instant
-        past = self.sides[p].roots
-        for first, stop, width in self.sides[p].runs:
-            here = slice(first - past, stop - past)
-            some = weights[here].reshape((stop - first) // width, width, -1)
-            out[here] = regret_matching(some, 1).reshape(stop - first, -1)
-        return out
+        return self.sides[p].on_rows.match(weights)
 
     def descend(self, p: int, sigma: Array, reach: Array) -> Array:
         """[row, hand] player `p`'s reach."""
         side = self.sides[p]
         out = self._zeros(p, side.rows, sigma)
         out[: side.roots] = reach
-        for parent, first, stop in side.decisions:
-            out[first:stop] = out[parent] * sigma[first - side.roots : stop - side.roots]
+        side.on_rows.descend(sigma, out)
         return out
 
     def row_values(self, p: int, their_reach: Array, sigma: Array | None = None) -> Array:
@@ -302,14 +371,13 @@ class StreetEngine(EngineBase):
 
         They are those of a strategy [own action, hand], or without one those at best.
         """
-        value, xp, past = self._paid(p, their_reach), namespace(their_reach), self.sides[p].roots
-        for parent, first, stop in reversed(self.sides[p].decisions):
-            below = value[first:stop]
-            if sigma is None:
-                value[parent] += xp.amax(below, 0)
-            else:
-                value[parent] += (sigma[first - past : stop - past] * below).sum(axis=0)
-        return value[: self.sides[p].actions]
+        value, side = self._paid(p, their_reach), self.sides[p]
+        if sigma is not None:
+            side.on_rows.ascend(sigma, value)
+            return value[: side.actions]
+        for parent, first, stop in reversed(side.decisions):
+            value[parent] += namespace(value).amax(value[first:stop], 0)
+        return value[: side.actions]
 
     def leaf_values(self, our_reach: Array) -> Array:
         """[k, leaf, hand] what each continuation pays the opponent, from our reach of our rows."""
@@ -337,7 +405,7 @@ class StreetEngine(EngineBase):
         if count > 1 and chooses:
             value[side.actions :] += won.reshape(-1, won.shape[2])
             return value
-        for row, paid in zip(side.leaves, won.sum(1), strict=True):
+        for row, paid in zip(side.leaves, won[:, 0], strict=True):
             value[row] += paid
         return value
 

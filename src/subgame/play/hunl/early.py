@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from subgame.agent_names import VALUES, check_values
 from subgame.blueprints.follow import DETERMINISTIC, AbstractDecision, FollowedBetting
 from subgame.blueprints.stored import StoredBlueprint
+from subgame.engines.numba import street_kernels
 from subgame.engines.numba.strengths import mean_ahead
 from subgame.games.base import CHANCE
 from subgame.games.holdem.bets import BetSizes
@@ -168,6 +169,7 @@ class StreetPlanner:
         """Compute or read what a first decision needs, so that it takes no longer than others."""
         if self.table is not None:
             _ = self.table.pairs, self.table.equity, self.table.leaves
+        street_kernels.load()
         final, deck = BOARD_CARDS[self.game.rules.last_street], self.game.deck
         for first in (0, 1):  # the first time loads kernels
             board, began = tuple(range(first, first + final - 1)), time.perf_counter()

@@ -59,6 +59,24 @@ class _Sums:
         return mean
 
 
+class _Seen(NamedTuple):
+    """A whole board, and one hand of each kind there. Axes: h, j = kind of the opponent and us."""
+
+    board: tuple[int, ...]
+    hands: tuple[Ints, Ints]
+    ahead: NDArray[np.int8]  # [h, j] 1 where h beats j, -1 where it loses
+    counts: tuple[Singles, Singles]  # [bucket, kind] hands, of the opponent and of us
+    pairs: Singles  # [b, c] pairs of hands of two buckets
+
+
+class _Known(NamedTuple):
+    """What was rolled out on a street before, with the same hands."""
+
+    sums: dict[_Key, _Sums]
+    seen: dict[int, _Seen]
+    """The boards, by their number."""
+
+
 @lru_cache(maxsize=4)
 def _known(
     blueprint: StoredBlueprint,
@@ -67,12 +85,12 @@ def _known(
     player: int,
     choices: int,
     timed: bool,
-) -> dict[_Key, _Sums]:
+) -> _Known:
     """Leaves that were rolled out. After another bet on the street most are the same.
 
     Within a limit of time each solve adds boards to what earlier ones had.
     """
-    return {}
+    return _Known({}, {})
 
 
 def _counted(buckets: Ints, kinds: Ints, free: NDArray[np.bool_]) -> Singles:
@@ -80,15 +98,6 @@ def _counted(buckets: Ints, kinds: Ints, free: NDArray[np.bool_]) -> Singles:
     rows, columns = int(buckets.max()) + 1, int(kinds.max()) + 1
     counts = np.bincount(buckets * columns + kinds, free, rows * columns)
     return counts.reshape(rows, columns).astype(np.float32)
-
-
-class _Seen(NamedTuple):
-    """A whole board, and one hand of each kind there."""
-
-    board: tuple[int, ...]
-    hands: tuple[Ints, Ints]
-    ranks: NDArray[np.int16]  # [hand of the deck]
-    counts: tuple[Singles, Singles]  # [bucket, kind] hands, of the opponent and of us
 
 
 _Kinds = tuple[Ints, Ints]
@@ -131,7 +140,7 @@ class StreetRollouts:
         at, buckets = self.at, self.at.buckets
         unknown = {n for n, l in enumerate(leaves) if self.below[l][0] is None}
         skipped = unknown if at.shows_exactly else set[int]()
-        known = self._known(until is not None)
+        known = self._known(until is not None).sums
         sums, left = dict[int, _Sums](), dict[_Key, tuple[int, _Sums]]()
         for n, l in enumerate(leaves):
             if n not in skipped:
@@ -147,7 +156,7 @@ class StreetRollouts:
         boards = min((one.boards for one in sums.values()), default=BOARDS)
         return BucketValues(values, max(1, boards), frozenset(unknown))
 
-    def _known(self, timed: bool) -> dict[_Key, _Sums]:
+    def _known(self, timed: bool) -> _Known:
         """What was rolled out on this flop before, with the same hands."""
         at = self.at
         board = tuple(at.reached.board)
@@ -158,27 +167,34 @@ class StreetRollouts:
 
         The first board takes longest: what follows a leaf in the blueprint is then computed.
         """
-        at, o, deck = self.at, self.at.opponent, self.at.reached.game.deck
+        boards = self._known(until is not None).seen
         most, longest = BOARDS if until is None else MOST, 0.0
         first = min((sums.boards for _, sums in left), default=most)
         for number, board in enumerate(islice(self._runouts(), first, most), first):
             began = self.now()
             if until is not None and began + longest > until:
                 return
-            free, ranks = deck.compatible(board), rank_hands(board, deck)
-            kinds = [self._kinds(board, ranks, hands) for hands in at.hands]
-            mine, yours = (
-                _counted(at.bucket_of[p], kinds[p][1], free[at.hands[p]]) for p in (o, 1 - o)
-            )
-            pairs = np.outer(mine.sum(1), yours.sum(1))
-            seen = _Seen(board, (kinds[0][0], kinds[1][0]), ranks, (mine, yours))
+            seen = boards.get(number) or boards.setdefault(number, self._seen(board))
             for leaf, sums in left:
                 if sums.boards > number:
                     continue
                 if until is not None and self.now() > until:
                     return
-                sums.add(self._paid(leaf, seen), pairs)
+                sums.add(self._paid(leaf, seen), seen.pairs)
             longest = max(longest, self.now() - began)
+
+    def _seen(self, board: tuple[int, ...]) -> _Seen:
+        """A board as all leaves need it."""
+        at, o, deck = self.at, self.at.opponent, self.at.reached.game.deck
+        free, ranks = deck.compatible(board), rank_hands(board, deck)
+        kinds = [self._kinds(board, ranks, hands) for hands in at.hands]
+        mine, yours = (
+            _counted(at.bucket_of[p], kinds[p][1], free[at.hands[p]]) for p in (o, 1 - o)
+        )
+        strength = [ranks[hands] for hands, _ in (kinds[o], kinds[1 - o])]
+        ahead = np.sign(strength[0][:, None] - strength[1]).astype(np.int8)
+        pairs = np.outer(mine.sum(1), yours.sum(1))
+        return _Seen(board, (kinds[0][0], kinds[1][0]), ahead, (mine, yours), pairs)
 
     def _kinds(self, board: tuple[int, ...], ranks: NDArray[np.int16], hands: Ints) -> _Kinds:
         """Hands that play and win alike on a board: one hand of each kind, [hand] the kind."""
@@ -202,8 +218,7 @@ class StreetRollouts:
     def _paid(self, leaf: int, seen: _Seen) -> Singles:
         """[k, b, c] what the opponent wins on a board, by continuation, over all pairs of hands."""
         o, p, (below, chips) = self.at.opponent, self.at.player, self.below[leaf]
-        ranks = [seen.ranks[hands] for hands in seen.hands]
-        ahead = np.sign(ranks[o][:, None] - ranks[p]).astype(np.float32)
+        ahead = seen.ahead.astype(np.float32)
         if below is None:  # all-in, or nothing the blueprint knows: both check
             mine, yours = seen.counts
             return np.repeat(chips * (mine @ ahead @ yours.T)[None], self.choices, axis=0)

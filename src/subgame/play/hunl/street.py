@@ -21,6 +21,7 @@ from subgame.blueprints.follow import FollowedBetting
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.engines.arrays import as_numpy, normalise
 from subgame.engines.factory import engine
+from subgame.engines.numba.street_kernels import contiguous, paid, summed
 from subgame.engines.numba.strengths import mean_ahead
 from subgame.engines.street import StreetEngine
 from subgame.games.holdem.cards import Deck
@@ -251,53 +252,50 @@ class BucketLeaves:
         return len(self.values)
 
     def won(self, p: int, reach: Floats) -> Floats:
-        """[leaf, k, hand] what player `p` wins at the leaves; see `engines.street.Leaves.won`."""
-        cards, buckets = self._sums(1 - p, reach)
-        total = buckets.sum(2, keepdims=True)
-        held = buckets / np.maximum(total, 1e-100)
+        """What player `p` wins at the leaves; see `engines.street.Leaves.won`."""
+        reach = contiguous(reach)
+        by_card, by_bucket = self._sums(1 - p, reach)
+        total = by_bucket.sum(2)
+        held = by_bucket / np.maximum(total, 1e-100)[..., None]
         held = held.astype(np.float32)  # as the table, which is not converted then
         if p == self.opponent:
             won = (self.values @ held.transpose(1, 0, 2)[..., None])[..., 0]
         else:
             won = -(held.transpose(1, 0, 2)[:, :, None] @ self.values)[:, :, 0]
-        low, high = self._cards[p]
-        met = total - cards.take(low, axis=2) - cards.take(high, axis=2)
-        mine, yours = self._same if p == 0 else self._same[::-1]
-        met[..., mine] += reach[..., yours]
-        paid: Floats = won.transpose(1, 0, 2).take(self.buckets[p], axis=2) * met
+        choices = len(self.values) if p == self.opponent else 1
+        out = np.empty((len(reach), choices, len(self.hands[p])))
+        paid(won, total, by_card, self._cards[p], self.buckets[p], self._same[p], reach, out)
         if self.ahead is not None:
-            ahead = self.ahead.T if p == self.opponent else -self.ahead
+            ahead, sign = (self.ahead.T, 1) if p == self.opponent else (self.ahead, -1)
             for l, chips in self.shown.items():
-                paid[l] = chips * (reach[l].astype(np.float32) @ ahead)
-        return paid
+                out[l] = sign * chips * (reach[l].sum(0).astype(np.float32) @ ahead)
+        return out
 
     @cached_property
     def _same(self) -> tuple[Ints, Ints]:
-        """The hands that both players may hold, in each one's numbers."""
-        _, one, two = np.intersect1d(*self.hands, assume_unique=True, return_indices=True)
-        return one, two
+        """[hand] by player, the number of the hand among the other player's; -1 if it has none."""
+
+        def numbers(p: int) -> Ints:
+            of = np.full(self.deck.num_hands, -1, np.int64)
+            of[self.hands[1 - p]] = np.arange(len(self.hands[1 - p]))
+            return of[self.hands[p]]
+
+        return both(numbers)
 
     def _sums(self, p: int, reach: Floats) -> tuple[Floats, Floats]:
         """[leaf, k, card] and [leaf, k, bucket] the sums of player `p`'s reach [leaf, k, hand]."""
-        size, rows = self.deck.size, reach.shape[0] * reach.shape[1]
-        width = size + self.values.shape[2 if p == self.opponent else 3]
-        if (p, rows) not in self._places:
-            at = np.stack([*self._cards[p], size + self.buckets[p]])
-            self._places[p, rows] = (at[:, None] + width * np.arange(rows)[:, None]).ravel()
-        weights = np.concatenate(3 * [reach.ravel()])
-        sums: Floats = np.bincount(self._places[p, rows], weights, rows * width).astype(np.float64)
-        sums = sums.reshape(*reach.shape[:2], width)
-        return sums[..., :size], sums[..., size:]
+        buckets = self.values.shape[2 if p == self.opponent else 3]
+        by_card = np.empty((*reach.shape[:2], self.deck.size))
+        by_bucket = np.empty((*reach.shape[:2], buckets))
+        rows = len(reach) * reach.shape[1]
+        flat = (array.reshape(rows, -1) for array in (by_card, by_bucket))
+        summed(reach.reshape(rows, -1), self._cards[p], self.buckets[p], *flat)
+        return by_card, by_bucket
 
     @cached_property
     def _cards(self) -> tuple[Ints, Ints]:
         """[2, hand] the cards of each player's hands."""
         return both(lambda p: np.ascontiguousarray(self.deck.hands[self.hands[p]].T))
-
-    @cached_property
-    def _places(self) -> dict[tuple[int, int], Ints]:
-        """By player and number of rows of reach: where each number of `_sums` is added."""
-        return {}
 
 
 @dataclass(frozen=True, eq=False)
