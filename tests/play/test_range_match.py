@@ -118,6 +118,27 @@ def test_values_of_hands_have_the_mean_of_the_range(
         assert values.mean(here) == pytest.approx(mean if p == 0 else -mean, rel=1e-4, abs=1e-3)
 
 
+@pytest.mark.parametrize(("bet", "settled"), [("r400", True), ("r200", False)])
+def test_where_little_is_behind_values_are_those_of_the_showdown(
+    blueprints: list[StoredBlueprint], bet: str, settled: bool
+) -> None:
+    """100 chips are behind in a pot of 1,000, or 300 in one of 600, when the river comes."""
+    here = on_turn(f"{bet} c", ranges(4))
+    assert here.betting.at_stake == 600 - (100 if settled else 300)
+    end, weights = here.betting.play("cc"), np.outer(*here.reach)
+    won = met = 0.0
+    for card in set(range(DECK.size)) - set(TURN):
+        board = (*TURN, card)
+        free = DECK.compatible(board)
+        won += float((weights * pay(end, board)).sum())
+        met += float((weights * DECK.disjoint * free[:, None] * free).sum())
+    for value in (
+        BlueprintValues(blueprints[1]).mean,
+        BlueprintValues(blueprints[1]).mean_after_deal,
+    ):
+        assert (value(here) == pytest.approx(won / met, rel=1e-4)) == settled
+
+
 class Scripted(RangeMatch):
     """A match in which actions and cards are given."""
 

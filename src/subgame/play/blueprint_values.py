@@ -30,6 +30,7 @@ from subgame.engines.numba.sampled_kernels import (
     rows,
     sweep,
 )
+from subgame.engines.numba.strengths import ahead
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
@@ -46,6 +47,12 @@ ORDERED_BOARDS = 2_000
 """Boards whose hands are kept in order."""
 BEFORE = 24
 """Whole boards for values before the flop."""
+USUAL = 15
+"""Big blinds of a pot that has the usual number of boards; a larger one has more, in proportion."""
+MOST = 50
+"""The most boards of a large pot."""
+SETTLED = 0.2
+"""The share of the pot that may be behind where only the showdown counts."""
 EARLY = 4
 """Whole boards for the values of all hands before the flop, which are means over classes."""
 
@@ -131,16 +138,39 @@ class BlueprintValues(ValueFunction):
         assert isinstance(reached, ReachedRanges)
         betting, board, ranges = reached.betting, reached.board, reached.reach
         if board:
-            return self.sums(betting, self._chosen(board), ranges).mean
+            return self._mean(reached, self.boards[self.final - len(board) <= 1])
         key = str(betting), ranges[0].tobytes(), ranges[1].tobytes()
         if key not in self._before:
-            self._before[key] = self.sums(betting, self._chosen(()), ranges).mean
+            self._before[key] = self.sums(betting, self.runouts((), BEFORE), ranges).mean
         return self._before[key]
 
     def mean_after_deal(self, reached: Reached) -> float:
         assert isinstance(reached, ReachedRanges)
-        runouts = self.runouts(reached.board, self.boards[2])
-        return self.sums(reached.betting, runouts, reached.reach).mean
+        return self._mean(reached, self.boards[2])
+
+    def _mean(self, reached: ReachedRanges, boards: int) -> float:
+        """The value after the flop: exact if hardly anything is behind, otherwise by boards.
+
+        An error of a large pot's value is the luck of many small pots. So it has more boards.
+        """
+        betting, board = reached.betting, reached.board
+        behind = float(min(betting.rules.stacks)) - float(betting.at_stake)
+        if len(board) < self.final <= len(board) + 2 and behind <= SETTLED * float(betting.pot):
+            return self._shown(reached)
+        size = float(betting.pot) / (USUAL * float(betting.rules.blinds[1]))
+        most = min(round(boards * max(1.0, size)), MOST)
+        return self.sums(betting, self.runouts(board, most), reached.reach).mean
+
+    def _shown(self, reached: ReachedRanges) -> float:
+        """What player 0 wins by a showdown without more bets, over all cards to come."""
+        end = reached.betting
+        while not end.is_over:
+            end = end.child("c")
+        if not end.is_showdown:
+            return float(end.net()[0])
+        one, two = reached.reach
+        won = one @ ahead(reached.board, self.final, self.deck) @ two
+        return float(end.at_stake) * float(won) / self.deck.pairs(one, two)
 
     def knows(self, reached: Reached) -> bool:
         assert isinstance(reached, ReachedRanges)
@@ -148,13 +178,6 @@ class BlueprintValues(ValueFunction):
         return abstract is not None and abstract.history == reached.betting.history
 
     # Sums over hands and boards ----------------------------------------------------------------
-    def _chosen(self, board: Board) -> list[Board]:
-        """The whole boards for values where somebody acts."""
-        if not board:
-            return self.runouts((), BEFORE)
-        late = self.final - len(board) <= 1
-        return self.runouts(board, self.boards[1] if late else self.boards[0])
-
     def runouts(self, board: Board, most: int) -> list[Board]:
         """The whole boards that may follow, or a choice of `most` of them, always the same."""
         left = [card for card in range(self.deck.size) if card not in board]
