@@ -7,6 +7,7 @@ from dataclasses import replace
 import subgame as sg
 from subgame.blueprints.recipe import METHODS, BlueprintRecipe
 from subgame.blueprints.training import Trainer
+from subgame.engines.numba import street_kernels
 from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.games.holdem.cards import Deck
 from subgame.solve.cfr import Cfr
@@ -24,6 +25,7 @@ def ranges() -> None:
     plain = NumbaRangeEngine(range_tree(tree), 1, "int16")
     plain.fused = False
     Cfr(plain).advance(parse("dcfr").discounts(1, 2), 1)
+    street_kernels.load()
 
 
 def sequences() -> None:

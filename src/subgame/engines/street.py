@@ -345,7 +345,8 @@ class StreetEngine(EngineBase):
                 old, gain = mine.regret[here], below - best
                 kept = xp.where(old > 0, now[0], now[1])
                 mine.regret[here] = old * kept + gain
-                mine.instant[here] = gain
+                if mine.instant is not None:
+                    mine.instant[here] = gain
             elif mode == Mode.RESPOND:
                 chosen = below >= best
                 mine.regret[here] = 1.0 * (chosen & (chosen.cumsum(axis=0) == 1))

@@ -119,6 +119,17 @@ def paid(won, total, by_card, cards, buckets, same, reach, out):
                     out[l, i, h] += won[k, l, buckets[h]] * met[h]
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def shown(reach, ahead, out):
+    """[leaf, hand] what showdowns win; `ahead` [other hand, hand] is passed over once for all."""
+    out[:] = 0
+    for j in range(len(ahead)):
+        for l in range(len(out)):
+            if reach[l, j] != 0:
+                for h in range(out.shape[1]):
+                    out[l, h] += reach[l, j] * ahead[j, h]
+
+
 def contiguous(array: NDArray[Any]) -> Floats:
     """The array as the kernels are compiled for."""
     return np.ascontiguousarray(array, np.float64)
@@ -158,5 +169,7 @@ def load() -> None:
     rows.average(one, 1.0, np.ones((1, 1)))
     none = np.zeros(1, np.int64)
     summed(one, none[:, None].repeat(2, 0), none, np.ones((2, 1)), np.ones((2, 1)))
+    single = np.ones((1, 1), np.float32)
+    shown(single, single, single.copy())
     reach, won = one[:, None], np.ones((1, 2, 1), np.float32)
     paid(won, reach[..., 0], reach, none[:, None].repeat(2, 0), none, none, reach, reach.copy())

@@ -55,8 +55,9 @@ FORGET = 0.9
 PLANS = 128
 """Streets solved to a depth limit that are kept; LBR asks for the answers to 56 bets, and after a
 raise for more."""
-FLOP = "flop: 0.75x / raise 1x / cap 2"
-"""The sizes of a flop that is solved to its end."""
+FLOP = "flop: 0.75x / raise 1x / raise2 a / cap 3"
+"""The sizes of a flop that is solved to its end. All-in answers a raise: where a raise could not be
+raised again, the solution would raise with too many hands."""
 BOTH = f"preflop: 0.5x 1x / raise 1x / raise2 1x / raise3 a / cap 4; {FLOP}"
 """The same with the round before it, solved to its end after an off-tree bet."""
 

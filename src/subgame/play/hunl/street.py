@@ -21,7 +21,7 @@ from subgame.blueprints.follow import FollowedBetting
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.engines.arrays import as_numpy, normalise
 from subgame.engines.factory import engine
-from subgame.engines.numba.street_kernels import contiguous, paid, summed
+from subgame.engines.numba.street_kernels import contiguous, paid, shown, summed
 from subgame.engines.numba.strengths import mean_ahead
 from subgame.engines.street import StreetEngine
 from subgame.games.holdem.cards import Deck
@@ -46,7 +46,7 @@ Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
 FAINT = 5e-3
 """Hands below this share of the likeliest one are left out."""
-EVALUATING = 0.8
+EVALUATING = 0.7
 """The share of the time for values at the limit; the rest is for solving."""
 CONVERGED = 100
 """Iterations after which a street is solved better than its values are known: by 64 of them to
@@ -268,11 +268,22 @@ class BucketLeaves:
         choices = len(self.values) if p == self.opponent else 1
         out = np.empty((len(reach), choices, len(self.hands[p])))
         paid(won, total, by_card, self._cards[p], self.buckets[p], self._same[p], reach, out)
-        if self.ahead is not None:
-            ahead, sign = (self.ahead.T, 1) if p == self.opponent else (self.ahead, -1)
-            for l, chips in self.shown.items():
-                out[l] = sign * chips * (reach[l].sum(0).astype(np.float32) @ ahead)
+        if self._shown is not None:
+            leaves, chips, tables = self._shown
+            entered = reach[leaves].sum(1).astype(np.float32)
+            meets = np.empty((len(leaves), len(self.hands[p])), np.float32)
+            shown(entered, tables[p], meets)
+            out[leaves] = (chips[:, None] * meets)[:, None]
         return out
+
+    @cached_property
+    def _shown(self) -> tuple[Ints, Floats, tuple[Singles, Singles]] | None:
+        """Leaves that are shown, their chips, and by player [other's hand, hand] who is ahead."""
+        if self.ahead is None:
+            return None
+        wins, loses = np.ascontiguousarray(self.ahead.T), np.negative(self.ahead)
+        tables = both(lambda p: wins if p == self.opponent else loses)
+        return np.array(list(self.shown)), np.array(list(self.shown.values())), tables
 
     @cached_property
     def _same(self) -> tuple[Ints, Ints]:
