@@ -47,7 +47,7 @@ from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Move
 
 Floats = NDArray[np.float64]
-RARE, DOUBTED = 0.05, 0.3
+RARE, DOUBTED = 0.1, 1.0
 """How likely an action must be that its range is not doubted, and how much one is at most; see
 `EarlyState.doubted`. `benchmarks/turn_ranges.py` measures it."""
 FORGET = 0.9
