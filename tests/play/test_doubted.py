@@ -45,7 +45,7 @@ def test_how_likely_the_rarest_action_was(agent: HoldemAgent) -> None:
     assert state.rarest < 1
 
 
-@pytest.mark.parametrize("rarest", [1.0, RARE, 0.02, 1e-9])
+@pytest.mark.parametrize("rarest", [1.0, RARE, 0.2, 0.02, 1e-9])
 def test_the_range_gets_some_of_every_hand(agent: HoldemAgent, rarest: float) -> None:
     """Nothing after usual actions, and never as much as it had."""
     state, _ = agent.early.follow(agent.line, agent.request())

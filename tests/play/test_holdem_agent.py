@@ -66,6 +66,13 @@ def state(agent: HoldemAgent) -> EarlyState:
     return agent.early.follow(agent.line, agent.request())[0]
 
 
+@pytest.fixture
+def trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranges are as the strategies say: nobody is doubted after rare actions."""
+    monkeypatch.setattr(early, "DOUBTED", 0.0)
+
+
+@pytest.mark.usefixtures("trusted")
 def test_a_whole_hand(game: Holdem) -> None:
     bets = "turn: 1x / cap 1; river: 1x / cap 1"
     agent = HoldemAgent(game, HandMade(), bets=bets, iterations=20, seconds=None)
@@ -349,6 +356,7 @@ def test_a_decision_that_is_looked_up_leaves_the_same_ranges(
         np.testing.assert_array_equal(state(player).reached.reach, ranges)
 
 
+@pytest.mark.usefixtures("trusted")
 def test_a_turn_is_solved_for_each_seat_if_they_follow_other_ranges(
     game: Holdem, stored: StoredBlueprint
 ) -> None:
@@ -391,6 +399,7 @@ def test_a_bet_on_a_flop_that_is_not_in_its_solution(game: Holdem, stored: Store
     np.testing.assert_allclose(early.reached.reach[1], before.reached.reach[1] * rows[:, 2])
 
 
+@pytest.mark.usefixtures("trusted")
 def test_a_single_valued_flop_is_solved_once_for_both_seats(
     game: Holdem, stored: StoredBlueprint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -451,6 +460,7 @@ def test_agents_by_name(
         load("kuhn", "nested", threshold=2, iterations=1).act("K", ("p", "b"))
 
 
+@pytest.mark.usefixtures("trusted")
 def test_both_seats_share_the_first_solve(game: Holdem, monkeypatch: pytest.MonkeyPatch) -> None:
     """With both ranges fixed the solution is the same; hands that nobody holds change nothing."""
     bets = "turn: 1x / cap 1; river: 1x / cap 1"

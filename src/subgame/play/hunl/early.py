@@ -47,7 +47,7 @@ from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Move
 
 Floats = NDArray[np.float64]
-RARE, DOUBTED = 0.1, 1.0
+RARE, DOUBTED = 0.3, 1.0
 """How likely an action must be that its range is not doubted, and how much one is at most; see
 `EarlyState.doubted`. `benchmarks/turn_ranges.py` measures it."""
 FORGET = 0.9
@@ -179,7 +179,8 @@ class StreetPlanner:
 
     def plan(self, state: EarlyState, made: str | None, request: Request) -> StreetPlan:
         """The street from a state on; the bet that the opponent has `made` there is included."""
-        here = replace(state.reached, game=with_bet(self.game, state.reached.betting, made))
+        doubted = state.doubted(request.seat) if state.reached.betting.street else state.reached
+        here = replace(doubted, game=with_bet(self.game, state.reached.betting, made))
         single = self.choices == 1  # then the solution is the same for both players
         at = str(here.board), *here.betting.history, *here.game.bets.added
         key = None if single else request.seat, at
