@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,12 +25,11 @@ from subgame.play.hunl import agent as holdem_agent
 from subgame.play.hunl import early, preflop_values, turn
 from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.hunl.early import EarlyState
-from subgame.play.hunl.street import LimitedStreet, StreetEvaluator, StreetPlan, solve_street
+from subgame.play.hunl.street import LimitedStreet, StreetPlan, solve_street
 from subgame.play.hunl.turn import TurnSolver
 from subgame.play.named import AgentOptions, named_agents
 from subgame.refine.live import Live
 from subgame.refine.ranges.reached import ReachedRanges
-from subgame.solve.solver import Limits
 
 
 class HandMade:
@@ -406,11 +404,9 @@ def test_a_single_valued_flop_is_solved_once_for_both_seats(
     """With one value of a state nobody chooses; with several, or other ranges, it is another."""
     solved: list[int] = []
 
-    def counted(
-        at: LimitedStreet, evaluator: StreetEvaluator, limits: Limits, now: Callable[[], float]
-    ) -> StreetPlan:
+    def counted(at: LimitedStreet, *settings: Any) -> StreetPlan:
         solved.append(at.player)
-        return solve_street(at, evaluator, limits, now)
+        return solve_street(at, *settings)
 
     monkeypatch.setattr(early, "solve_street", counted)
     line = [(1, "c"), (0, "c"), (-1, "Jh9sTs")]

@@ -6,12 +6,11 @@ and again. Here the hands of a row are the inner loop, and each decision is pass
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.numba.compiling import njit
+from subgame.tree.public_tree import Reals
 
 Floats = NDArray[np.float64]
 
@@ -130,7 +129,7 @@ def shown(reach, ahead, out):
                     out[l, h] += reach[l, j] * ahead[j, h]
 
 
-def contiguous(array: NDArray[Any]) -> Floats:
+def contiguous(array: Reals) -> Floats:
     """The array as the kernels are compiled for."""
     return np.ascontiguousarray(array, np.float64)
 
