@@ -90,7 +90,7 @@ def run_opposing(betting_tree, boards, at, reach, out, space, work) -> None:
     b, (p, first), me, threads = BoardArrays(*views(boards)), at, work[0], work[1]
     x, folded, sums = space[0][me], space[1][me], space[2][me]
     px, pf, ps = views((x, folded, sums))
-    ends = Ends(px, pf, pf, ps, len(sums) // LANES)
+    ends = Ends(px, pf, pf, ps, len(sums) // LANES, None)
     for u in range(me, reach.shape[1], threads):
         theirs, mine = b.hands[2 * (first + u) + 1 - p], b.hands[2 * (first + u) + p]
         for at in range(0, len(reach), LANES):

@@ -106,7 +106,7 @@ class Scratch(NamedTuple):
 
     reach: Reals  # [row, LANES] of one tile
     value: Reals  # [row, LANES] of one tile
-    sums: Reals  # [card, LANES]
+    sums: Reals  # [card, two chunks, LANES]
     lanes: Reals  # [chunk, place, LANES] the opponent's reach
     shown: Reals  # [chunk, place, LANES] values at showdowns
     folded: Reals  # [chunk, place, LANES] values after folds
@@ -281,7 +281,7 @@ class Workers:
         return Scratch(
             reach=zeros(rows, dtype),
             value=zeros(rows, dtype),
-            sums=zeros(self.tree.num_cards * LANES, dtype),
+            sums=zeros(2 * self.tree.num_cards * LANES, dtype),
             lanes=zeros(lanes, dtype),
             shown=zeros(lanes, dtype),
             folded=zeros(lanes, dtype),

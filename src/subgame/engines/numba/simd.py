@@ -57,11 +57,11 @@ small = njit(error_model="numpy", forceinline=True, no_cpython_wrapper=True, no_
 
 
 class Lanes(types.Type):
-    """The type of a vector of `WIDTH` numbers."""
+    """The type of a vector of `WIDTH` numbers, or of two of them."""
 
-    def __init__(self, dtype: types.Type) -> None:
-        self.dtype = dtype
-        super().__init__(name=f"Lanes({dtype})")
+    def __init__(self, dtype: types.Type, width: int = WIDTH) -> None:
+        self.dtype, self.width = dtype, width
+        super().__init__(name=f"Lanes({dtype}, {width})")
 
     if TYPE_CHECKING:  # in kernels; see `_operator`
 
@@ -71,7 +71,7 @@ class Lanes(types.Type):
 @register_model(Lanes)
 class _Model(PrimitiveModel):
     def __init__(self, manager: DataModelManager, kind: Lanes) -> None:
-        super().__init__(manager, kind, _vector(kind.dtype))
+        super().__init__(manager, kind, _vector(kind.dtype, kind.width))
 
 
 def _vector(dtype: types.Type, width: int = WIDTH) -> ir.VectorType:
@@ -160,7 +160,7 @@ def convert(
     """A vector in another type, which is not int16."""
     if before == after:
         return value
-    vector = _vector(after)
+    vector = _vector(after, value.type.count)
     if before == types.int16:
         return builder.sitofp(value, vector)
     return (builder.fpext if after == types.float64 else builder.fptrunc)(value, vector)
@@ -172,7 +172,7 @@ def _called(builder: ir.IRBuilder, name: str, out: ir.Type, *args: ir.Value) -> 
     No number is NaN, so that a maximum is one instruction on x86_64, too.
     """
     kinds = [arg.type for arg in args]
-    suffix = f"v{WIDTH}{'f32' if kinds[0].element == ir.FloatType() else 'f64'}"
+    suffix = f"v{kinds[0].count}{'f32' if kinds[0].element == ir.FloatType() else 'f64'}"
     function = cgutils.get_or_insert_function(
         builder.module, ir.FunctionType(out, kinds), f"llvm.{name}.{suffix}"
     )
@@ -224,6 +224,56 @@ def prefetch(builder: ir.IRBuilder, array: Value, index: Value) -> None:
     builder.call(function, [place, *(ir.Constant(INT32, word) for word in (0, 3, 1))])
 
 
+def _width(far: types.Type) -> int:
+    """Of one vector, or of two that are `far` apart."""
+    return WIDTH if far == types.none else 2 * WIDTH
+
+
+def _apart(array: types.CPointer, index: types.Type, far: types.Type) -> Lanes:
+    return Lanes(array.dtype, _width(far))
+
+
+@emitted(_apart)
+def load_each(builder: ir.IRBuilder, array: Value, index: Value, far: Value) -> ir.Value:
+    """The `WIDTH` numbers from `index` on, and those that are `far` behind them, if any."""
+    first = array.read(index.value)
+    if far.kind == types.none:
+        return first
+    second = array.read(builder.add(index.value, far.value))
+    return shuffle(builder, first, second, list(range(2 * WIDTH)))
+
+
+@emitted(void)
+def store_each(builder: ir.IRBuilder, array: Value, index: Value, far: Value, value: Value) -> None:
+    """Write what `load_each` reads."""
+    if far.kind == types.none:
+        array.write(index.value, value.value)
+        return
+    for k, at in enumerate((index.value, builder.add(index.value, far.value))):
+        half = list(range(k * WIDTH, (k + 1) * WIDTH))
+        array.write(at, shuffle(builder, value.value, value.value, half))
+
+
+@emitted(_apart)
+def load_item(builder: ir.IRBuilder, array: Value, item: Value, far: Value) -> ir.Value:
+    """Vector number `item` of an array of vectors, which are wide where there is a `far`."""
+    width = _width(far.kind)
+    return array.read(builder.mul(item.value, ir.Constant(item.value.type, width)), width)
+
+
+@emitted(void)
+def store_item(builder: ir.IRBuilder, array: Value, item: Value, far: Value, value: Value) -> None:
+    """Write what `load_item` reads."""
+    width = ir.Constant(item.value.type, _width(far.kind))
+    array.write(builder.mul(item.value, width), value.value)
+
+
+@emitted(lambda value, like, far: Lanes(like, _width(far)))
+def splat_each(builder: ir.IRBuilder, value: Value, like: Value, far: Value) -> ir.Value:
+    """One number in all lanes of one vector or two, in the type of the scalar `like`."""
+    return value.repeated(like.kind, _width(far.kind))
+
+
 @emitted(_lanes)
 def splat(builder: ir.IRBuilder, value: Value, like: Value) -> ir.Value:
     """One number, `WIDTH` times, in the type of the scalar `like`."""
@@ -251,7 +301,7 @@ def choose(builder: ir.IRBuilder, a: Value, b: Value, yes: Value, no: Value) -> 
 @emitted(lambda *_: types.boolean)
 def any_above(builder: ir.IRBuilder, a: Value, b: Value) -> ir.Value:
     """Whether ``a > b`` in any lane."""
-    bits = ir.IntType(WIDTH)
+    bits = ir.IntType(a.value.type.count)
     above = builder.bitcast(builder.fcmp_ordered(">", a.value, b.value), bits)
     return builder.icmp_unsigned("!=", above, ir.Constant(bits, 0))
 
@@ -260,7 +310,7 @@ def any_above(builder: ir.IRBuilder, a: Value, b: Value) -> ir.Value:
 def rounding(builder: ir.IRBuilder, total: Value) -> ir.Value:
     """What rounding may leave of a difference of sums that are parts of `total`."""
     last_bit = {32: 2.0**-23, 64: 2.0**-52}[total.kind.dtype.bitwidth]
-    share = ir.Constant(total.value.type, [CANCELLED * last_bit] * WIDTH)
+    share = ir.Constant(total.value.type, [CANCELLED * last_bit] * total.value.type.count)
     return builder.fmul(total.value, share)
 
 
