@@ -3,9 +3,9 @@
     python benchmarks/doubts.py --minutes 35 --seconds 0.5 [--jobs 2] [--out FILE]
 
 `early.EarlyState.doubted` adds some of every hand to the opponent's range after rare actions, which
-helps against local best response. Here `limited` does so by each of `DOUBTS`, against `limited`
-without doubt and against the blueprint, in the same deals. Estimates are those of `RangeMatch`. As
-many deals are begun, in order, as the minutes allow; all of them are finished.
+helps against local best response. Here `limited` does so against `limited` that does not, and
+against the blueprint. Estimates are those of `RangeMatch`. As many deals are begun, in order, as
+the minutes allow; all of them are finished.
 """
 
 from __future__ import annotations
@@ -31,35 +31,35 @@ from subgame.play.scoring import values_of
 from subgame.refine.live import Rows
 from subgame.solve.workers import own_cores
 
-DOUBTS = {"none": (1.0, 0.0), "some": (0.05, 0.3), "much": (0.3, 1.0)}
-"""`early.RARE` and `early.DOUBTED`: how likely an action must be that its range is not doubted, and
-how much one is at most."""
-SEATINGS = (("much", "none"), ("some", "none"), ("much", ""), ("none", ""))
-"""Both agents; without a name the blueprint."""
+SEATINGS = (("limited", "without doubt"), ("limited", "blueprint"))
+"""Both agents."""
 
 
-class Doubting(HoldemAgent):
-    """The agent `limited` with doubts of its own."""
+class Sure(HoldemAgent):
+    """The agent `limited` that does not doubt ranges."""
 
-    doubts = DOUBTS["none"]
+    usual = early.TREMBLE
 
     def rows(self) -> Rows:
-        early.RARE, early.DOUBTED = self.doubts
-        return super().rows()
+        early.TREMBLE = 0.0
+        try:
+            return super().rows()
+        finally:
+            early.TREMBLE = self.usual
 
 
 @cache
 def match(seating: tuple[str, str], seconds: float) -> RangeMatch:
     """A match of two agents, which are made once in a process."""
     game = hunl()
-    blueprint = BlueprintAgent(game).blueprint
-    agents: list[Agent] = []
-    for name in seating:
-        agent: Agent = BlueprintAgent(game)
-        if name:
-            agent = Doubting(game, blueprint, limited=early.BOTH, seconds=seconds, iterations=500)
-            agent.doubts = DOUBTS[name]
-        agents.append(agent)
+    beside = BlueprintAgent(game)
+    kinds = {"limited": HoldemAgent, "without doubt": Sure}
+    agents: list[Agent] = [
+        kinds[name](game, beside.blueprint, limited=early.BOTH, seconds=seconds, iterations=500)
+        if name in kinds
+        else beside
+        for name in seating
+    ]
     return RangeMatch(game, agents, values_of(game, agents[0], None), seed=0)
 
 
@@ -98,17 +98,13 @@ def main() -> None:
             for deal, result in zip(batch, pool.map(Deal.play, batch), strict=True):
                 won[deal.seating].append(result)
     estimates = {seating: Estimate.of(results) for seating, results in won.items()}
-    much, none = won["much", ""], won["none", ""]
-    estimates["much beside none", ""] = Estimate.of(
-        [a - b for a, b in zip(much, none, strict=True)]
-    )
     for seating, estimate in estimates.items():
-        print(*seating, estimate.observations, estimate)
+        print(*seating, estimate.observations, estimate, sep=", ")
     command = f"python benchmarks/doubts.py --minutes {options.minutes:g} "
     about = provenance(f"{command}--seconds {options.seconds:g} --jobs {options.jobs}")
     rows = [{"agents": names, **asdict(estimate)} for names, estimate in estimates.items()]
-    deals_won = {" ".join(seating).strip(): results for seating, results in won.items()}
-    report = about | {"doubts": DOUBTS, "unit": "mbb/h", "rows": rows, "won": deals_won}
+    deals_won = {", ".join(seating): results for seating, results in won.items()}
+    report = about | {"tremble": early.TREMBLE, "unit": "mbb/h", "rows": rows, "won": deals_won}
     options.out.write_text(json.dumps(report, indent=1) + "\n")
 
 

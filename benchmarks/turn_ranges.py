@@ -7,7 +7,7 @@ each turn they come to: the hands that LBR really has, and those that the agent 
 with the probability of its rarest action. FILE is not made again. Then each turn is solved as the
 agent does, with the smallest menu, and a best response to the solution is computed: what it wins
 with LBR's range, and with the range that the agent takes it to have. This is done for some values
-of `early.DOUBTED`, by which the agent doubts that range, and for a solution that knows LBR's range.
+of `early.TREMBLE`, by which the agent doubts that range, and for a solution that knows LBR's range.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from subgame.refine.reached import Move
 
 Floats = NDArray[np.float64]
 Ranges = tuple[Floats, Floats]
-DOUBTS = (0.0, 0.3, 1.0)
-"""Values of `DOUBTED`; with 0 the range is taken as it is known."""
+TREMBLES = (0.0, 0.003, 0.01, 0.03)
+"""Values of `TREMBLE`; with 0 the range is taken as it is known."""
 ITERATIONS, KNOWING = 64, 256
 """Of a solution, and of the one that knows LBR's range."""
 
@@ -105,17 +105,17 @@ def collected(game: Holdem, deals: int, seconds: float) -> list[Turn]:
 
 
 def solved(
-    solver: TurnSolver, turn: Turn, ranges: Ranges, doubted: float, count: int
+    solver: TurnSolver, turn: Turn, ranges: Ranges, tremble: float, count: int
 ) -> list[float]:
     """What a best response to a solution wins, in pots: with LBR's range, and with the known one.
 
-    The solution is for some `ranges`, of which the opponent's is doubted as `doubted` says.
+    The solution is for some `ranges`, of which the opponent's is doubted by a `tremble`.
     """
     us, o = turn.seat, 1 - turn.seat
     start = ReachedRanges.start(solver.menus[0][0])
     for _, action in turn.line:
         start = start.after(action)
-    early.DOUBTED = doubted
+    early.TREMBLE = tremble
     here = EarlyState(start.with_reach(ranges), None, rarest=turn.rarest).doubted(us)
     search = Search(ROOT, None, None, iterations=count, seconds=None)
     live = solver.solved(here, Request(us, search, Clock(None)), 1.0)
@@ -132,8 +132,8 @@ def rows(turns: Iterable[Turn]) -> Iterator[dict[str, Any]]:
     for turn in turns:
         line = " ".join(action for _, action in turn.line)
         row: dict[str, Any] = {"deal": turn.deal, "line": line, "rarest": turn.rarest}
-        for doubted in DOUBTS:
-            row[f"DOUBTED {doubted:g}"] = solved(solver, turn, turn.known, doubted, ITERATIONS)
+        for tremble in TREMBLES:
+            row[f"TREMBLE {tremble:g}"] = solved(solver, turn, turn.known, tremble, ITERATIONS)
         row["LBR's range"] = solved(solver, turn, turn.real, 0.0, KNOWING)
         print(json.dumps(row), flush=True)
         yield row

@@ -10,7 +10,7 @@ from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
 from subgame.play.agent import Event
 from subgame.play.hunl.agent import HoldemAgent
-from subgame.play.hunl.early import DOUBTED, RARE
+from subgame.play.hunl.early import DOUBTED, RARE, TREMBLE
 from subgame.play.hunl.turn import with_every_hand
 
 BETS = "all: 1x / cap 1"
@@ -45,9 +45,9 @@ def test_how_likely_the_rarest_action_was(agent: HoldemAgent) -> None:
     assert state.rarest < 1
 
 
-@pytest.mark.parametrize("rarest", [1.0, RARE, 0.2, 0.02, 1e-9])
+@pytest.mark.parametrize("rarest", [1.0, RARE, 0.09, 0.02, TREMBLE, 1e-9, 0.0])
 def test_the_range_gets_some_of_every_hand(agent: HoldemAgent, rarest: float) -> None:
-    """Nothing after usual actions, and never as much as it had."""
+    """Nothing after usual actions, and never more than it had."""
     state, _ = agent.early.follow(agent.line, agent.request())
     before, after = state.reached, state._replace(rarest=rarest).doubted(SEAT)
     np.testing.assert_array_equal(after.reach[SEAT], before.reach[SEAT])
@@ -56,7 +56,8 @@ def test_the_range_gets_some_of_every_hand(agent: HoldemAgent, rarest: float) ->
     assert not added[~free].any()
     assert added[free] == pytest.approx(added[free].mean())
     share = added.sum() / before.reach[OPPONENT].sum()
-    assert share == pytest.approx(DOUBTED * max(0, 1 - rarest / RARE))
+    usual = rarest >= RARE
+    assert share == pytest.approx(0 if usual else min(DOUBTED, TREMBLE / max(rarest, 1e-9)))
 
 
 def test_the_turn_is_solved_with_that_range(agent: HoldemAgent) -> None:

@@ -47,9 +47,10 @@ from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Move
 
 Floats = NDArray[np.float64]
-RARE, DOUBTED = 0.3, 1.0
-"""How likely an action must be that its range is not doubted, and how much one is at most; see
-`EarlyState.doubted`. `benchmarks/turn_ranges.py` measures it."""
+RARE, TREMBLE, DOUBTED = 0.1, 0.01, 1.0
+"""How likely an action must be that its range is not doubted, how likely the opponent takes another
+one with any hand, and how much its range is doubted at most; see `EarlyState.doubted`.
+`benchmarks/turn_ranges.py` and `doubts.py` measure it."""
 FORGET = 0.9
 """How fast it is forgotten that preparing took long."""
 PLANS = 128
@@ -118,15 +119,17 @@ class EarlyState(NamedTuple):
         """The state for a solve with both ranges (Unsafe): the opponent may play otherwise.
 
         A range by Bayes' rule is worth little after an action that the strategy hardly ever takes,
-        such as a bet into the one who raised last: whoever makes it has other hands. So reach is
-        added, as much for each hand that the opponent may have. The rarer the action the more:
-        up to `DOUBTED` times the reach of the range, and nothing if no action was `RARE`.
+        such as a bet into the one who raised last: whoever makes it has other hands. So the
+        opponent is taken to make its rarest action, if that is `RARE`, with any hand in one of a
+        hundred cases (`TREMBLE`). By Bayes' rule that adds reach, as much for each hand that it may
+        have, up to `DOUBTED` times the reach of the range. After usual actions it would be hardly
+        any, and solves with more hands take longer.
         """
         here, o = self.reached, 1 - seat
         held = (here.game.weights()[o] > 0) & here.game.deck.compatible(here.board)
-        share = DOUBTED * max(0.0, 1 - self.rarest / RARE)
-        if share == 0:
+        if self.rarest >= RARE or not TREMBLE:
             return here
+        share = min(DOUBTED, TREMBLE / max(self.rarest, 1e-100))
         reach = here.reach[o] + share * here.reach[o].sum() * held / max(held.sum(), 1)
         return here.with_reach((here.reach[0], reach) if o == 1 else (reach, here.reach[1]))
 
