@@ -126,9 +126,9 @@ class EarlyState(NamedTuple):
         any, and solves with more hands take longer.
         """
         here, o = self.reached, 1 - seat
-        held = (here.game.weights()[o] > 0) & here.game.deck.compatible(here.board)
-        if self.rarest >= RARE or not TREMBLE:
+        if self.rarest >= RARE:
             return here
+        held = (here.game.weights()[o] > 0) & here.game.deck.compatible(here.board)
         share = min(DOUBTED, TREMBLE / max(self.rarest, 1e-100))
         reach = here.reach[o] + share * here.reach[o].sum() * held / max(held.sum(), 1)
         return here.with_reach((here.reach[0], reach) if o == 1 else (reach, here.reach[1]))
