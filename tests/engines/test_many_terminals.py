@@ -1,4 +1,4 @@
-"""Boards with more terminals than a vector has lanes: kernels take two chunks of them at once."""
+"""Boards with more terminals than a vector has lanes: kernels take several chunks at once."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 import subgame as sg
 from brute_ranges import Brute
 from holdem_games import SHORT
+from subgame.engines.numba import range_scratch
 from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.games.holdem.cards import Deck
 from subgame.tree.ranges.betting_tree import FOLD, SHOWDOWN
@@ -34,11 +35,19 @@ def tree_of(name: str) -> RangeTree:
     return tree
 
 
+@pytest.fixture(params=[2, 4])
+def at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many chunks are evaluated at once; processors differ."""
+    monkeypatch.setattr(range_scratch, "AT_ONCE", request.param)
+    return int(request.param)
+
+
 def drawn(engine: NumbaRangeEngine, p: int, seed: int) -> Any:
     weights = np.random.default_rng(seed).random(engine.tree.stored(p), dtype=np.float32)
     return engine.behaviour(p, weights)
 
 
+@pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_values_and_best_responses(name: str) -> None:
     """Those of plain recursion over pairs of hands."""
@@ -54,6 +63,7 @@ def test_values_and_best_responses(name: str) -> None:
             assert value == pytest.approx(brute.value(p, best=best), rel=1e-6)
 
 
+@pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_iterations_in_float32(name: str) -> None:
     """Their exploitability falls; with two threads all numbers are the same, to the last bit."""

@@ -191,28 +191,19 @@ def settle(w: Sweep, u: int, s: Scratch, me: int, threads: int) -> None:
     street, p = b.street[u], w.mine.p
     sp, so = 2 * street + p, 2 * street + 1 - p
     like = s.value[0]
-    tall, ways, below = s.tall[street], s.ways[street], s.ways[street + 1]
+    lanes, size = s.lanes_at[street], s.tall[street] * LANES
+    ways, below = s.ways[street], s.ways[street + 1]
     zero = splat(0.0, like)
     for tile in range(me, tiles(b, u, p), threads):
         place = tile * LANES
         at = tile_of(f, b, u, p, tile)
         for k in range(f.blank_at[sp], f.blank_at[sp + 1]):
             store(s.value, f.blank_row[k] * LANES, zero)
-        for c in range(f.chunk_at[so + 1] - f.chunk_at[so]):
-            chunk = f.chunk_at[so] + c
-            source = s.lanes_at[street] + (c * tall + place) * LANES
-            for kind in range(2):
-                if f.end_at[2 * chunk + kind] == f.end_at[2 * chunk + kind + 1]:
-                    continue
-                lanes = s.shown if kind == 0 else s.folded
-                e, last = f.end_at[2 * chunk + kind], f.end_at[2 * chunk + kind + 1]
-                for q in range(0, LANES, 4):
-                    if e < last and f.end_lane[e] < q + 4:
-                        four = columns(lanes, source + q, LANES)
-                        e = win(f, e, last, q, four[0], s.value)
-                        e = win(f, e, last, q + 1, four[1], s.value)
-                        e = win(f, e, last, q + 2, four[2], s.value)
-                        e = win(f, e, last, q + 3, four[3], s.value)
+        first, last = 2 * f.chunk_at[so], 2 * f.chunk_at[so + 1]
+        for ends in range(first, last, 2):
+            win(f, ends, s.shown, lanes + (ends - first) // 2 * size + place * LANES, s)
+        for ends in range(first, last, 2):
+            win(f, ends + 1, s.folded, lanes + (ends - first) // 2 * size + place * LANES, s)
         paid = s.paid_at[street] + place * below
         for k in range(0, below, 4):
             four = columns(s.paid, paid + k, below)
@@ -301,18 +292,26 @@ def clear(b: BoardArrays, u: int, begin: int, stop: int, s: Scratch) -> None:
 
 @part
 def end(w: Sweep, u: int, s: Scratch, me: int, threads: int) -> None:
-    """Evaluate all terminals of a board for the traverser, two chunks at once."""
-    f, street = w.f, w.b.street[u]
+    """Evaluate all terminals of a board for the traverser, several chunks at once."""
+    f, b, p, street = w.f, w.b, w.mine.p, w.b.street[u]
     so, size, kinds = 2 * street + w.theirs.p, s.tall[street] * LANES, f.chunk_kind
-    first, last = f.chunk_at[so], f.chunk_at[so + 1]
-    two = Ends(s.lanes, s.shown, s.folded, s.sums, s.deck[0], size)
-    one = Ends(s.lanes, s.shown, s.folded, s.sums, s.deck[0], None)
-    for c in range(first + 2 * me, last, 2 * threads):
-        at = s.lanes_at[street] + (c - first) * size
-        if c + 1 < last:
-            evaluate(w.b, u, w.mine.p, kinds[c] | kinds[c + 1], at, two)
-        else:
-            evaluate(w.b, u, w.mine.p, kinds[c], at, one)
+    four = Ends(s.lanes, s.shown, s.folded, s.sums, s.deck[0], (size, 2 * size, 3 * size))
+    two = Ends(s.lanes, s.shown, s.folded, s.sums, s.deck[0], (size,))
+    one = Ends(s.lanes, s.shown, s.folded, s.sums, s.deck[0], ())
+    most = s.at_once[0] if threads == 1 else 2
+    c, at, step = f.chunk_at[so], s.lanes_at[street], np.int64(0)
+    while c < f.chunk_at[so + 1]:
+        left = min(most, f.chunk_at[so + 1] - c)
+        many = 4 if left >= 4 else 2 if left >= 2 else 1
+        if step % threads == me:
+            if many == 4:
+                kind = kinds[c] | kinds[c + 1] | kinds[c + 2] | kinds[c + 3]
+                evaluate(b, u, p, kind, at, four)
+            elif many == 2:
+                evaluate(b, u, p, kinds[c] | kinds[c + 1], at, two)
+            else:
+                evaluate(b, u, p, kinds[c], at, one)
+        c, at, step = c + many, at + many * size, step + 1
 
 
 @part

@@ -20,7 +20,6 @@ from subgame.engines.numba.simd import (
     kernel,
     load,
     part,
-    splat,
     store,
     views,
 )
@@ -36,7 +35,7 @@ def match(f: BettingTree, sp: int, side: Side, at: int, into: Numbers) -> None:
     m = matching(side, into[0])
     for i in range(f.infoset_at[sp], f.infoset_at[sp + 1]):
         n, e = f.actions[i], at + f.first[i] * LANES
-        share, even = shares(total_of(m, e, n), n, splat(1.0, into[0]))
+        share, even = shares(total_of(m, e, n), n)
         for k in range(e, e + n * LANES, LANES):
             store(into, k, weight_of(m, k) * share + even)
 
@@ -90,7 +89,7 @@ def run_opposing(betting_tree, boards, at, reach, out, space, work) -> None:
     b, (p, first), me, threads = BoardArrays(*views(boards)), at, work[0], work[1]
     x, folded, sums = space[0][me], space[1][me], space[2][me]
     px, pf, ps = views((x, folded, sums))
-    ends = Ends(px, pf, pf, ps, len(sums) // LANES, None)
+    ends = Ends(px, pf, pf, ps, len(sums) // LANES, ())
     for u in range(me, reach.shape[1], threads):
         theirs, mine = b.hands[2 * (first + u) + 1 - p], b.hands[2 * (first + u) + p]
         for at in range(0, len(reach), LANES):

@@ -18,6 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from subgame.engines.contract import Floats, Regrets
 from subgame.engines.contract import Numbers as Stored
+from subgame.engines.numba.linux import has
 from subgame.engines.numba.native import Argument, Blank, Call, Kernel, Packed, address
 from subgame.engines.rounding import LEAST, TOP, dithered
 from subgame.tree.public_tree import Reals
@@ -35,6 +36,9 @@ STEP = 25
 """Lines from the start of one large array to that of the next, modulo a page: as far as possible
 from those of the last few. A processor of x86_64 takes a load for one of what was just stored if
 both have the same place in their pages."""
+AT_ONCE = 4 if has(("avx512f",)) else 2
+"""How many chunks of terminals are evaluated at once, at most: the registers must hold their sums.
+More take less time each, because hands and cards are looked up once for all of them."""
 _made = count()
 Number = TypeVar("Number", bound=np.number)
 
@@ -106,7 +110,9 @@ class Scratch(NamedTuple):
 
     reach: Reals  # [row, LANES] of one tile
     value: Reals  # [row, LANES] of one tile
-    sums: Reals  # [card, two chunks, LANES]
+    pays: Reals  # `BettingTree.end_scale`
+    adds: Reals  # `BettingTree.end_adds`
+    sums: Reals  # [card, chunks at once, LANES]
     lanes: Reals  # [chunk, place, LANES] the opponent's reach
     shown: Reals  # [chunk, place, LANES] values at showdowns
     folded: Reals  # [chunk, place, LANES] values after folds
@@ -125,6 +131,7 @@ class Scratch(NamedTuple):
     wide: Ints  # [level] the most places of a board
     tall: Ints  # [level] places per chunk, with one more for hands outside the range
     deck: Ints  # [1] number of different cards
+    at_once: Ints  # [1] `AT_ONCE`
 
 
 class Rows(NamedTuple):
@@ -281,7 +288,9 @@ class Workers:
         return Scratch(
             reach=zeros(rows, dtype),
             value=zeros(rows, dtype),
-            sums=zeros(2 * self.tree.num_cards * LANES, dtype),
+            pays=f.end_scale.astype(dtype),
+            adds=f.end_adds.astype(dtype),
+            sums=zeros(AT_ONCE * self.tree.num_cards * LANES, dtype),
             lanes=zeros(lanes, dtype),
             shown=zeros(lanes, dtype),
             folded=zeros(lanes, dtype),
@@ -299,6 +308,7 @@ class Workers:
             wide=wide,
             tall=tall,
             deck=np.array([self.tree.num_cards]),
+            at_once=np.array([AT_ONCE]),
         )
 
 

@@ -30,9 +30,9 @@ than a half, because sums are rounded."""
 
 
 class Ends(NamedTuple):
-    """The arrays of one chunk of terminals, or of two at once: ``[chunk, place, LANES]``.
+    """The arrays of one, two or four chunks of terminals: ``[chunk, place, LANES]``.
 
-    Two take much less than twice the time of one, because hands and cards are looked up once.
+    Several at once take less time each, because hands and cards are looked up once.
     """
 
     reach: Numbers  # the opponent's
@@ -40,7 +40,7 @@ class Ends(NamedTuple):
     folded: Numbers  # values after folds
     sums: Numbers  # [card, chunk, LANES] workspace
     deck: int  # number of different cards
-    far: int | None  # from the first chunk to the second one; None: one alone
+    far: tuple[int, ...]  # from the first chunk to each other one
 
 
 @small

@@ -18,6 +18,7 @@ from subgame.engines.numba.range_scratch import Numbers, Scratch
 from subgame.engines.numba.simd import (
     Lanes,
     choose,
+    columns,
     kind_of,
     larger,
     load,
@@ -114,25 +115,16 @@ def weight_of(m: Matching, e: int) -> Lanes:
 
 
 @small
-def shares(total: Lanes, n: int, whole: Lanes) -> tuple[Lanes, Lanes]:
+def shares(total: Lanes, n: int) -> tuple[Lanes, Lanes]:
     """Regret matching, given the sum of the weights of all `n` actions: (share, even).
 
-    Of `whole` an action with weight w gets ``w share + even``: in proportion to the weights where
-    their sum is positive, and as much as the others where it is zero.
+    An action with weight w has the probability ``w share + even``: in proportion to the weights
+    where their sum is positive, and as much as the others where it is zero. Probabilities come
+    first and are multiplied by reaches and values: these wait for those of another decision.
     """
     like = kind_of(total)
-    zero, nth = splat(0.0, like), splat(1.0 / n, like)
-    return choose(total, zero, whole / total, zero), choose(total, zero, zero, whole * nth)
-
-
-@small
-def mean_of(total: Lanes, n: int, weighted: Lanes, plain: Lanes) -> Lanes:
-    """The mean value of `n` actions that regret matching plays, by their weights' sum `total`.
-
-    `weighted` is the sum of the values times the weights, `plain` that of the values.
-    """
-    like = kind_of(total)
-    return choose(total, splat(0.0, like), weighted / total, plain * splat(1.0 / n, like))
+    zero, one, nth = splat(0.0, like), splat(1.0, like), splat(1.0 / n, like)
+    return choose(total, zero, one / total, zero), choose(total, zero, zero, nth)
 
 
 @small
@@ -196,8 +188,8 @@ def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
             fetch(weights, e, far, 2)
             a = larger(recall(weights, scale, e, like), zero)
             b = larger(recall(weights, scale, e + LANES, like), zero)
-            share, even = shares(a + b, 2, here)
-            a, b = a * share + even, b * share + even
+            share, even = shares(a + b, 2)
+            a, b = here * (a * share + even), here * (b * share + even)
             store(reach, to, a)
             store(reach, to + LANES, b)
             if kept:
@@ -211,8 +203,9 @@ def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
             a = larger(recall(weights, scale, e, like), zero)
             b = larger(recall(weights, scale, e + LANES, like), zero)
             c = larger(recall(weights, scale, e + 2 * LANES, like), zero)
-            share, even = shares(a + b + c, 3, here)
-            a, b, c = a * share + even, b * share + even, c * share + even
+            share, even = shares(a + b + c, 3)
+            a, b = here * (a * share + even), here * (b * share + even)
+            c = here * (c * share + even)
             store(reach, to, a)
             store(reach, to + LANES, b)
             store(reach, to + 2 * LANES, c)
@@ -227,9 +220,10 @@ def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
         if kept:
             fetch(average, e, far, n)
         least = splat(ahead[9], like) * here
-        share, even = shares(total_of(m, e, n), n, here * splat(1 - n * ahead[9], like))
+        free = here * splat(1 - n * ahead[9], like)
+        share, even = shares(total_of(m, e, n), n)
         for k in range(n):
-            a = (weight_of(m, e + k * LANES) * share + even) + least
+            a = free * (weight_of(m, e + k * LANES) * share + even) + least
             store(reach, to + k * LANES, a)
             if kept:
                 a = added(average, weigh, e + k * LANES, fade, a)
@@ -237,17 +231,23 @@ def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
 
 
 @small
-def win(f: BettingTree, e: int, last: int, lane: int, values: Lanes, into: Numbers) -> int:
-    """Pay a lane's values at its terminals, which begin at `e`; returns where they end."""
-    like = into[0]
-    while e < last and f.end_lane[e] == lane:
-        row = f.end_row[e] * LANES
-        won = splat(f.end_scale[e], like) * values
-        if f.end_first[e] == 0:
-            won = won + load(into, row, like)
-        store(into, row, won)
-        e += 1
-    return e
+def win(f: BettingTree, ends: int, values: Numbers, at: int, s: Scratch) -> None:
+    """Pay the terminals of one kind in a chunk; their values are ``[hand, LANES]`` from `at` on."""
+    for q in range(0, LANES, 4):
+        if f.end_any[(ends * LANES + q) // 4]:
+            four, e = columns(values, at + q, LANES), ends * LANES + q
+            win_one(f, e, four[0], s)
+            win_one(f, e + 1, four[1], s)
+            win_one(f, e + 2, four[2], s)
+            win_one(f, e + 3, four[3], s)
+
+
+@small
+def win_one(f: BettingTree, e: int, values: Lanes, s: Scratch) -> None:
+    """Pay a terminal into its row, without a question whether it is the first there."""
+    row, like = f.end_row[e] * LANES, s.value[0]
+    before = splat(s.adds[e], like) * load(s.value, row, like)
+    store(s.value, row, before + splat(s.pays[e], like) * values)
 
 
 @part
@@ -274,7 +274,9 @@ def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
             u, v, w = larger(x, zero), larger(y, zero), larger(z, zero)
             a, b = load(value, to, like), load(value, to + LANES, like)
             c = load(value, to + 2 * LANES, like)
-            mean = mean_of(u + v + w, 3, u * a + v * b + w * c, a + b + c)
+            share, even = shares(u + v + w, 3)
+            u, v, w = u * share + even, v * share + even, w * share + even
+            mean = u * a + v * b + w * c
             x, y = learned(x, a - mean, rates), learned(y, b - mean, rates)
             note(weights, scale, e, 0, (x, y, learned(z, c - mean, rates)), luck)
             store(value, up, load(value, up, like) + mean)
@@ -284,7 +286,8 @@ def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
             x, y = recall(weights, scale, e, like), recall(weights, scale, e + LANES, like)
             u, v = larger(x, zero), larger(y, zero)
             a, b = load(value, to, like), load(value, to + LANES, like)
-            mean = mean_of(u + v, 2, u * a + v * b, a + b)
+            share, even = shares(u + v, 2)
+            mean = (u * share + even) * a + (v * share + even) * b
             x, y = learned(x, a - mean, rates), learned(y, b - mean, rates)
             note(weights, scale, e, 0, (x, y), luck)
             store(value, up, load(value, up, like) + mean)
@@ -309,12 +312,12 @@ def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
 @small
 def played(m: Matching, e: int, n: int, value: Numbers, to: int) -> Lanes:
     """The value of a decision with any number of actions, played in proportion to the weights."""
-    like = kind_of(m.positive)
-    total, weighted, plain = splat(0.0, like), splat(0.0, like), splat(0.0, like)
+    mean = splat(0.0, kind_of(m.positive))
+    share, even = shares(total_of(m, e, n), n)
     for k in range(n):
-        w, v = weight_of(m, e + k * LANES), load(value, to + k * LANES, like)
-        total, weighted, plain = total + w, weighted + w * v, plain + v
-    return mean_of(total, n, weighted, plain)
+        w, v = weight_of(m, e + k * LANES), load(value, to + k * LANES, kind_of(mean))
+        mean = mean + (w * share + even) * v
+    return mean
 
 
 @part

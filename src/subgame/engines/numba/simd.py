@@ -225,33 +225,32 @@ def prefetch(builder: ir.IRBuilder, array: Value, index: Value) -> None:
 
 
 def _width(far: types.Type) -> int:
-    """Of one vector, or of two that are `far` apart."""
-    return WIDTH if far == types.none else 2 * WIDTH
+    """Of one vector and those that are some distances `far` behind it."""
+    return WIDTH * (1 + len(far))
 
 
 def _apart(array: types.CPointer, index: types.Type, far: types.Type) -> Lanes:
     return Lanes(array.dtype, _width(far))
 
 
+def _places(builder: ir.IRBuilder, index: Value, far: Value) -> list[ir.Value]:
+    """An index, and those that are `far` behind it."""
+    more = [builder.extract_value(far.value, k) for k in range(len(far.kind))]
+    return [index.value, *(builder.add(index.value, one) for one in more)]
+
+
 @emitted(_apart)
 def load_each(builder: ir.IRBuilder, array: Value, index: Value, far: Value) -> ir.Value:
     """The `WIDTH` numbers from `index` on, and those that are `far` behind them, if any."""
-    first = array.read(index.value)
-    if far.kind == types.none:
-        return first
-    second = array.read(builder.add(index.value, far.value))
-    return shuffle(builder, first, second, list(range(2 * WIDTH)))
+    return _joined(builder, [array.read(place) for place in _places(builder, index, far)])
 
 
 @emitted(void)
 def store_each(builder: ir.IRBuilder, array: Value, index: Value, far: Value, value: Value) -> None:
     """Write what `load_each` reads."""
-    if far.kind == types.none:
-        array.write(index.value, value.value)
-        return
-    for k, at in enumerate((index.value, builder.add(index.value, far.value))):
-        half = list(range(k * WIDTH, (k + 1) * WIDTH))
-        array.write(at, shuffle(builder, value.value, value.value, half))
+    for k, place in enumerate(_places(builder, index, far)):
+        part = list(range(k * WIDTH, (k + 1) * WIDTH))
+        array.write(place, shuffle(builder, value.value, value.value, part))
 
 
 @emitted(_apart)
@@ -270,7 +269,7 @@ def store_item(builder: ir.IRBuilder, array: Value, item: Value, far: Value, val
 
 @emitted(lambda value, like, far: Lanes(like, _width(far)))
 def splat_each(builder: ir.IRBuilder, value: Value, like: Value, far: Value) -> ir.Value:
-    """One number in all lanes of one vector or two, in the type of the scalar `like`."""
+    """One number in all lanes of one vector or several, in the type of the scalar `like`."""
     return value.repeated(like.kind, _width(far.kind))
 
 
