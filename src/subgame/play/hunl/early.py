@@ -128,8 +128,7 @@ class EarlyState(NamedTuple):
         here, o = self.reached, 1 - seat
         if self.rarest >= RARE:
             return here
-        held = (here.game.weights()[o] > 0) & here.game.deck.compatible(here.board)
-        share = min(DOUBTED, TREMBLE / max(self.rarest, 1e-100))
+        held, share = here.held(o), min(DOUBTED, TREMBLE / max(self.rarest, 1e-100))
         reach = here.reach[o] + share * here.reach[o].sum() * held / max(held.sum(), 1)
         return here.with_reach((here.reach[0], reach) if o == 1 else (reach, here.reach[1]))
 

@@ -222,9 +222,8 @@ def with_every_hand(here: ReachedRanges) -> ReachedRanges:
     """The same with a little of every hand that a player may hold (`LEAST_REACH`)."""
 
     def reach(p: int) -> Floats:
-        held = (here.game.weights()[p] > 0) & here.game.deck.compatible(here.board)
         known: Floats = here.reach[p]
-        return np.where(held, np.maximum(known, LEAST_REACH * known.max()), known)
+        return np.where(here.held(p), np.maximum(known, LEAST_REACH * known.max()), known)
 
     return here.with_reach(both(reach))
 

@@ -184,17 +184,18 @@ class ReachedRanges(Reached):
         free = self.game.deck.compatible(self.board)
         return replace(self, reach=(reach[0] * free, reach[1] * free))
 
+    def held(self, p: int) -> NDArray[np.bool_]:
+        """[hand] those that player `p` may hold, however play came here."""
+        held: NDArray[np.bool_] = self.game.weights()[p] > 0
+        return held & self.game.deck.compatible(self.board)
+
     def weight(self, p: int) -> Floats:
-        deck = self.game.deck
-        held = (self.game.weights()[p] > 0) & deck.compatible(self.board)
-        weight: Floats = self.chance * held * deck.facing(self.reach[1 - p])
+        weight: Floats = self.chance * self.held(p) * self.game.deck.facing(self.reach[1 - p])
         return weight
 
     @cached_property
     def subgame(self) -> RangeSubgame:
-        deck, free = self.game.deck, self.game.deck.compatible(self.board)
-        held = [((weights > 0) & free).astype(np.float64) for weights in self.game.weights()]
-        one, two = (Range(weights, deck) for weights in held)
+        one, two = (Range(self.held(p).astype(np.float64), self.game.deck) for p in (0, 1))
         below = replace(self.game, board=self.board, first=self.betting, ranges=(one, two))
         tree = compile_range_tree(below, merge=False)
         return RangeSubgame(tree, "here", tree, Spot(0, self.betting))
