@@ -47,7 +47,7 @@ from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Move
 
 Floats = NDArray[np.float64]
-RARE, TREMBLE, DOUBTED = 0.1, 0.01, 1.0
+RARE, TREMBLE, DOUBTED = 0.5, 0.05, 3.0
 """How likely an action must be that its range is not doubted, how likely the opponent takes another
 one with any hand, and how much its range is doubted at most; see `EarlyState.doubted`.
 `benchmarks/turn_ranges.py` and `doubts.py` measure it."""
@@ -120,10 +120,10 @@ class EarlyState(NamedTuple):
 
         A range by Bayes' rule is worth little after an action that the strategy hardly ever takes,
         such as a bet into the one who raised last: whoever makes it has other hands. So the
-        opponent is taken to make its rarest action, if that is `RARE`, with any hand in one of a
-        hundred cases (`TREMBLE`). By Bayes' rule that adds reach, as much for each hand that it may
+        opponent is taken to make its rarest action, if that is `RARE`, with any hand in one of
+        twenty cases (`TREMBLE`). By Bayes' rule that adds reach, as much for each hand that it may
         have, up to `DOUBTED` times the reach of the range. After usual actions it would be hardly
-        any, and solves with more hands take longer.
+        any, and flops with more hands take longer.
         """
         here, o = self.reached, 1 - seat
         if self.rarest >= RARE:
