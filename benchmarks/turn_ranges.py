@@ -1,6 +1,6 @@
 """What the first solve of a turn loses by a wrong range, where local best response comes there.
 
-    python benchmarks/turn_ranges.py FILE [--deals N] [--seconds S] [--out FILE]
+    python benchmarks/turn_ranges.py FILE [--deals N] [--seconds S] [--seed N] [--out FILE]
 
 The agent `limited` plays deals against local best response with 56 sizes (`lbr:56`), and FILE keeps
 each turn they come to: the hands that LBR really has, and those that the agent takes it to have,
@@ -42,7 +42,7 @@ from subgame.refine.reached import Move
 
 Floats = NDArray[np.float64]
 Ranges = tuple[Floats, Floats]
-TREMBLES = (0.0, 0.003, 0.01, 0.03)
+TREMBLES = (0.0, 0.01, 0.05, 0.2)
 """Values of `TREMBLE`; with 0 the range is taken as it is known."""
 ITERATIONS, KNOWING = 64, 256
 """Of a solution, and of the one that knows LBR's range."""
@@ -90,12 +90,12 @@ class Watched(RangeMatch):
         super()._act(live, random)
 
 
-def collected(game: Holdem, deals: int, seconds: float) -> list[Turn]:
+def collected(game: Holdem, deals: int, seconds: float, seed: int) -> list[Turn]:
     """The turns of some deals."""
     options = AgentOptions(seconds=seconds, iterations=500, values="rollouts")
     agent = named_agents(game, ("limited", "uniform"), options)[0]
     other, turns = opponent(game, agent, "lbr:56", options), list[Turn]()
-    match = Watched(game, (agent, other), values_of(game, agent, None))
+    match = Watched(game, (agent, other), values_of(game, agent, None), seed=seed)
     for deal in range(deals):
         new = match.begin(deal)
         match.pair(deal)
@@ -144,10 +144,12 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--deals", type=int, default=40)
     parser.add_argument("--seconds", type=float, default=0.5)
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     if not options.file.exists():
-        options.file.write_bytes(pickle.dumps(collected(hunl(), options.deals, options.seconds)))
+        turns = collected(hunl(), options.deals, options.seconds, options.seed)
+        options.file.write_bytes(pickle.dumps(turns))
     every = list(rows(pickle.loads(options.file.read_bytes())))
     names = [name for name in every[0] if isinstance(every[0][name], list)]
     mean = {name: np.mean([row[name] for row in every], axis=0).tolist() for name in names}
@@ -156,11 +158,11 @@ def main() -> None:
         about = {
             "title": "What a best response wins on turns by how much the known range is doubted",
             "command": f"python benchmarks/turn_ranges.py FILE --deals {options.deals} "
-            f"--seconds {options.seconds:g}",
+            f"--seconds {options.seconds:g} --seed {options.seed}",
             "commit": commit(Path(__file__).parent),
             "machine": processor(),
             "date": datetime.now(UTC).date().isoformat(),
-            "seed": 0,
+            "seed": options.seed,
             "turns": len(every),
             "won, mean": mean,
             "rows": every,
