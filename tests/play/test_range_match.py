@@ -280,6 +280,28 @@ def test_after_a_bet_that_is_folded_to_little_is_played_for(
             assert value.won == pytest.approx(pot / 2 if bettor == 0 else -pot / 2)
 
 
+def test_an_all_in_that_lbr_faces_has_the_value_of_its_answer(
+    blueprints: list[StoredBlueprint],
+) -> None:
+    """The best hand goes all-in and nobody else does: LBR folds all others, whatever values say."""
+    board, river = (*TURN, *DECK.parse("Ac")), on_turn("c c Ac", ranges(3))
+    strength = np.where(DECK.compatible(board), rank_hands(board, DECK), -1)
+    best = int(strength.argmax())
+    others = (strength >= 0) & (strength < strength[best]) & DECK.disjoint[best]
+    here = river.with_reach((np.eye(DECK.num_hands)[best], others.astype(np.float64)))
+    all_in, bettor = here.child("r500"), Always("raise")
+    lbr = LocalBestResponse(GAME, bettor, "fc")
+    seated((bettor, lbr))
+    for player, action in ((0, "c"), (1, "c"), (CHANCE, "Ac")):
+        lbr.observe(Event(player, action))
+    lbr.reached = before = here
+    match = RangeMatch(GAME, (bettor, lbr), BlueprintValues(blueprints[0], boards=(2, 8, 1)))
+    value = match._values(here, {"r500": (all_in, 1.0)}, (bettor, lbr))["r500"]
+    assert value.won == pytest.approx(here.betting.pot / 2)
+    assert match._value(all_in).won > 1.5 * value.won
+    assert lbr.reached is before  # a copy was asked
+
+
 def test_the_same_agents_differ_by_nothing(blueprints: list[StoredBlueprint]) -> None:
     values = BlueprintValues(blueprints[2])
     same = RangeMatch(GAME, [BlueprintAgent(GAME, blueprints[0]) for _ in (0, 1)], values)

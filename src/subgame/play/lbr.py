@@ -114,6 +114,14 @@ class LocalBestResponse(Mixed):
         if self.setting.opening and self._betting(self.start) is None:
             raise SubgameError(f"The setting {setting} needs a game with bet sizes, not {game}.")
 
+    def __copy__(self) -> LocalBestResponse:
+        """What a copy observes changes nothing here."""
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self))
+        if "model" in vars(self):
+            twin.model = copy.copy(self.model)
+        return twin
+
     def begin(self, seat: int, seed: int) -> None:
         super().begin(seat, seed)
         self.model = copy.copy(self.opponent)

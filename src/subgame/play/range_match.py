@@ -47,7 +47,7 @@ SAME = 1e-9
 KNOWN = 0.1
 """The share of the pot that counts where the hand is over, so that its value is exact."""
 SMALL = 1e-3
-"""Bets of LBR that are less likely have their value without the agent's answer."""
+"""Bets that are less likely have their value without the answer to them."""
 
 
 @dataclass(frozen=True)
@@ -245,17 +245,17 @@ class RangeMatch:
     def _values(self, here: ReachedRanges, children: Children, seats: Seats) -> Values:
         """The values after all actions that may be taken."""
         values, total = Values(), sum(share for _, share in children.values())
-        responds = isinstance(seats[here.player], LocalBestResponse)
         for name, (child, share) in children.items():
             if share > 0:
-                asked = responds and kind_of(name) == "raise" and share > SMALL * total
+                asked = kind_of(name) == "raise" and share > SMALL * total
+                asked = asked and _is_answered_at_once(child, seats)
                 values[name] = (
                     self._value_of_bet(child, name, seats) if asked else self._value(child)
                 )
         return values
 
     def _value_of_bet(self, here: ReachedRanges, bet: str, seats: Seats) -> Value:
-        """The value after a bet of LBR. LBR has asked for the answer to it, so that is known."""
+        """The value after a bet, by the answer to it."""
         p = here.player
         agent = copy.copy(seats[p])
         agent.observe(Event(1 - p, bet))
@@ -373,6 +373,18 @@ class RangeMatch:
         rest = self._rest(here, (one, two), self.final - len(here.board), random)
         rank = rank_hands((*here.board, *rest), self.deck)
         return float(betting.at_stake) * float(np.sign(int(rank[one]) - int(rank[two])))
+
+
+def _is_answered_at_once(here: ReachedRanges, seats: Seats) -> bool:
+    """Whether the answer to a bet is known, or takes no time.
+
+    LBR has asked for the answer to a bet of its own. Where it faces an all-in itself, it asks
+    nobody.
+    """
+    p = here.player
+    if p < 0 or isinstance(seats[1 - p], LocalBestResponse):
+        return p >= 0
+    return isinstance(seats[p], LocalBestResponse) and min(here.betting.behind) == 0
 
 
 def _same(one: Policy, two: Policy) -> bool:
