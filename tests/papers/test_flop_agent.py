@@ -24,6 +24,7 @@ from subgame.papers import flop_agent as flop
 from subgame.papers.cells import Cells
 from subgame.papers.last_street import LastStreet
 from subgame.play.agent import Event
+from subgame.play.hunl import early
 from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.hunl.turn import ROOT
 from subgame.play.searching import LimitedAgent, SearchAgent
@@ -47,6 +48,12 @@ STEPS = 12
 NEAR = 1e-4
 FLOP = "AcKcQd"
 """A flop on which no two actions are exactly equal, where rounding would decide."""
+
+
+@pytest.fixture(autouse=True)
+def trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The agent takes ranges as the strategies say, as the experiment does."""
+    monkeypatch.setattr(early, "DOUBTED", 0.0)
 
 
 def blueprint_of(tree: RangeTree) -> Blueprint:

@@ -201,9 +201,9 @@ def settle(w: Sweep, u: int, s: Scratch, me: int, threads: int) -> None:
             store(s.value, f.blank_row[k] * LANES, zero)
         first, last = 2 * f.chunk_at[so], 2 * f.chunk_at[so + 1]
         for ends in range(first, last, 2):
-            win(f, ends, s.shown, lanes + (ends - first) // 2 * size + place * LANES, s)
+            win(s, ends, s.shown, lanes + (ends - first) // 2 * size + place * LANES)
         for ends in range(first, last, 2):
-            win(f, ends + 1, s.folded, lanes + (ends - first) // 2 * size + place * LANES, s)
+            win(s, ends + 1, s.folded, lanes + (ends - first) // 2 * size + place * LANES)
         paid = s.paid_at[street] + place * below
         for k in range(0, below, 4):
             four = columns(s.paid, paid + k, below)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from functools import cached_property, lru_cache
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -22,7 +22,7 @@ from subgame.engines.numba.linux import has
 from subgame.engines.numba.native import Argument, Blank, Call, Kernel, Packed, address
 from subgame.engines.rounding import LEAST, TOP, dithered
 from subgame.tree.public_tree import Reals
-from subgame.tree.ranges.betting_tree import LANES
+from subgame.tree.ranges.betting_tree import LANES, BettingTree
 from subgame.tree.ranges.deal import padded
 from subgame.tree.ranges.tree import RangeTree
 
@@ -110,8 +110,11 @@ class Scratch(NamedTuple):
 
     reach: Reals  # [row, LANES] of one tile
     value: Reals  # [row, LANES] of one tile
-    pays: Reals  # `BettingTree.end_scale`
-    adds: Reals  # `BettingTree.end_adds`
+    table_at: Ints  # [2 c + 1] tables of chunk c: those of showdowns, then of folds; see `Tables`
+    paid_row: Ints  # [table, LANES]
+    pays: Reals  # [table, LANES]
+    adds: Reals  # [table, LANES]
+    any_of: Ints  # [table, LANES / 4] whether four lanes have any terminal
     sums: Reals  # [card, chunks at once, LANES]
     lanes: Reals  # [chunk, place, LANES] the opponent's reach
     shown: Reals  # [chunk, place, LANES] values at showdowns
@@ -288,8 +291,7 @@ class Workers:
         return Scratch(
             reach=zeros(rows, dtype),
             value=zeros(rows, dtype),
-            pays=f.end_scale.astype(dtype),
-            adds=f.end_adds.astype(dtype),
+            **tables_of(f, dtype),
             sums=zeros(AT_ONCE * self.tree.num_cards * LANES, dtype),
             lanes=zeros(lanes, dtype),
             shown=zeros(lanes, dtype),
@@ -310,6 +312,43 @@ class Workers:
             deck=np.array([self.tree.num_cards]),
             at_once=np.array([AT_ONCE]),
         )
+
+
+def tables_of(f: BettingTree, dtype: Precision) -> dict[str, Any]:
+    """How terminals are paid, lane by lane: the arrays of a `Scratch` that have a table as axis.
+
+    A table has the terminals of one kind in a chunk, at most one in each lane; a second table has
+    what is left, as it is where there is a rake. It says which row of the other player a lane pays
+    into (`paid_row`), how many chips (`pays`), and 1 where another one has paid into it (`adds`):
+    showdowns pay before folds. A lane without a terminal pays 0 into a row behind all others.
+    """
+    count = len(f.chunk_kind)
+    sp = np.repeat(np.arange(len(f.chunk_at) - 1), np.diff(f.chunk_at))  # of each chunk
+    part = np.repeat(np.arange(2 * count), np.diff(f.end_at))  # of each terminal
+    place = part * LANES + f.end_lane
+    new = np.append(True, np.diff(place) > 0)
+    begin = np.flatnonzero(new)
+    again = np.arange(len(place)) - begin[np.cumsum(new) - 1]  # terminals before it in its lane
+    most = np.zeros(2 * count, np.int64)
+    np.maximum.at(most, part, again + 1)
+    table_at = np.append(0, np.cumsum(most))
+    table = table_at[part] + again
+    order = np.lexsort((f.end_lane, table, part % 2))
+    row = sp[part // 2] * (1 + f.rows.max()) + f.end_row
+    adds = np.ones(len(row))
+    adds[order[np.unique(row[order], return_index=True)[1]]] = 0
+    at, shape = (table, f.end_lane), (int(table_at[-1]), LANES)
+    behind = np.repeat(f.rows[sp ^ 1], most.reshape(-1, 2).sum(1))
+    out: dict[str, Any] = {
+        "table_at": table_at,
+        "paid_row": np.repeat(behind[:, None], LANES, axis=1),
+        "pays": np.zeros(shape, dtype),
+        "adds": np.zeros(shape, dtype),
+    }
+    out["paid_row"][at], out["pays"][at], out["adds"][at] = f.end_row, f.end_scale, adds
+    there = out["paid_row"] < behind[:, None]
+    out["any_of"] = there.reshape(-1, 4).any(1).astype(np.int64)
+    return {name: array.ravel() for name, array in out.items()}
 
 
 def _pack(sizes: Ints) -> tuple[int, NDArray[np.int64]]:

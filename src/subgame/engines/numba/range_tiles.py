@@ -231,21 +231,22 @@ def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
 
 
 @small
-def win(f: BettingTree, ends: int, values: Numbers, at: int, s: Scratch) -> None:
+def win(s: Scratch, part: int, values: Numbers, at: int) -> None:
     """Pay the terminals of one kind in a chunk; their values are ``[hand, LANES]`` from `at` on."""
-    for q in range(0, LANES, 4):
-        if f.end_any[(ends * LANES + q) // 4]:
-            four, e = columns(values, at + q, LANES), ends * LANES + q
-            win_one(f, e, four[0], s)
-            win_one(f, e + 1, four[1], s)
-            win_one(f, e + 2, four[2], s)
-            win_one(f, e + 3, four[3], s)
+    for table in range(s.table_at[part], s.table_at[part + 1]):
+        for q in range(0, LANES, 4):
+            if s.any_of[(table * LANES + q) // 4]:
+                four, e = columns(values, at + q, LANES), table * LANES + q
+                win_one(s, e, four[0])
+                win_one(s, e + 1, four[1])
+                win_one(s, e + 2, four[2])
+                win_one(s, e + 3, four[3])
 
 
 @small
-def win_one(f: BettingTree, e: int, values: Lanes, s: Scratch) -> None:
+def win_one(s: Scratch, e: int, values: Lanes) -> None:
     """Pay a terminal into its row, without a question whether it is the first there."""
-    row, like = f.end_row[e] * LANES, s.value[0]
+    row, like = s.paid_row[e] * LANES, s.value[0]
     before = splat(s.adds[e], like) * load(s.value, row, like)
     store(s.value, row, before + splat(s.pays[e], like) * values)
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -54,12 +53,11 @@ class BettingTree(NamedTuple):
     chunk_at: Ints  # [sp + 1] chunks of the player's lanes
     chunk_kind: Ints  # [c] SHOWDOWN, FOLD or both
     lane_row: Ints  # [c * LANES] the player's row in each lane; 0 in the lanes left over
-    end_row: Ints  # [c, kind, LANES] the other player's row that the showdown, or the fold, of a
-    # lane pays into; in lanes without one a row behind all others
-    end_scale: Floats  # [c, kind, LANES] chips; negative where the player who is paid has folded
-    end_adds: Floats  # [c, kind, LANES] 1 where another one has paid into the row, else 0; all
-    # showdowns pay before the folds do
-    end_any: Ints  # [c, kind, LANES / 4] whether four lanes have any
+    end_at: Ints  # [2 c + 1] terminals that read chunk c: showdowns, then folds
+    end_lane: Ints  # [e] the lane, 0 .. LANES - 1
+    end_row: Ints  # [e] the row of the other player, who is paid
+    end_scale: Floats  # [e] chips; negative where the player who is paid has folded
+    end_first: Ints  # [e] whether it is the first terminal that pays into its row
     blank_at: Ints  # [sp + 1] offsets into the next
     blank_row: Ints  # [..] the player's rows that no terminal pays into
     leaf_at: Ints  # [sp + 1] offsets into the next
@@ -265,43 +263,36 @@ def lay_out(streets: list[Street]) -> BettingTree:
             out["first"] += street.first[p]
             out["actions"] += map(len, street.actions[p])
             out["leaf_row"] += [rows[p] for rows in street.leaf_rows]
-            _lay_out_endings(street.endings, p, street.rows[1 - p], out)
+            _lay_out_endings(street.endings, p, out)
             for name, of in (("blank", "blank_row"), ("infoset", "parent"), ("leaf", "leaf_row")):
                 out[f"{name}_at"].append(len(out[of]))
             out["chunk_at"].append(len(out["chunk_kind"]))
     out["roots"].append(0)
-    kinds: Any = {
-        name: np.float64 if name in ("end_scale", "end_adds") else np.int64 for name in out
-    }
+    kinds: Any = {name: np.float64 if name == "end_scale" else np.int64 for name in out}
     return BettingTree(**{name: np.array(out[name], kinds[name]) for name in out})
 
 
-def _lay_out_endings(endings: list[Ending], p: int, behind: int, out: dict[str, list[Any]]) -> None:
+def _lay_out_endings(endings: list[Ending], p: int, out: dict[str, list[Any]]) -> None:
     """Add the lanes of player `p` on a street, and the terminals that read them.
 
     Rows with a showdown come first, and among them those that have a fold as well, so that few
-    chunks contain both. A row has several lanes if several terminals of one kind read it, as those
-    of a rake do. A lane without a terminal pays 0 into the row `behind` all others.
+    chunks contain both. A chunk's showdowns come before its folds.
     """
-    ended: dict[int, tuple[list[Ending], list[Ending]]] = {}
-    for ending in endings:
-        ended.setdefault(ending.rows[p], _two())[not ending.showdown].append(ending)
-    lanes = [(row, both) for row, kinds in ended.items() for both in zip_longest(*kinds)]
-    lanes.sort(key=lambda lane: (lane[1][0] is None, lane[1][1] is None))
-    lanes += [(0, (None, None))] * (-len(lanes) % LANES)
-    shape = len(lanes) // LANES, 2, LANES
-    row, scale, adds = np.full(shape, behind), np.zeros(shape), np.zeros(shape)
-    paid = set[int]()
-    for kind in (0, 1):
-        for k, (_, both) in enumerate(lanes):
-            ending = both[kind]
-            if ending is not None:
-                e, into = (k // LANES, kind, k % LANES), ending.rows[1 - p]
-                row[e], scale[e], adds[e] = into, ending.pays[1 - p], into in paid
-                paid.add(into)
-    there = np.less(row, behind).reshape(-1, 2, LANES // 4, 4).any(3)
-    out["lane_row"] += [row for row, _ in lanes]
-    out["chunk_kind"] += np.dot(there.any(2), [SHOWDOWN, FOLD]).tolist()
-    out["end_any"] += there.ravel().tolist()
-    for name, array in (("end_row", row), ("end_scale", scale), ("end_adds", adds)):
-        out[name] += array.ravel().tolist()
+    shown, folded = (
+        {ending.rows[p] for ending in endings if ending.showdown == kind} for kind in (True, False)
+    )
+    ended = dict.fromkeys(ending.rows[p] for ending in endings)
+    rows = sorted(ended, key=lambda row: (row not in shown, row not in folded))
+    lane = {row: k for k, row in enumerate(rows)}
+    half = [2 * (lane[ending.rows[p]] // LANES) + (not ending.showdown) for ending in endings]
+    order = sorted(range(len(endings)), key=lambda e: (half[e], lane[endings[e].rows[p]]))
+    chunks, paid = -(-len(rows) // LANES), [endings[e].rows[1 - p] for e in order]
+    counts = np.bincount(np.array(half, np.int64), minlength=2 * chunks)
+    first = {row: k for k, row in reversed([*enumerate(paid)])}
+    out["lane_row"] += rows + [0] * (chunks * LANES - len(rows))
+    out["chunk_kind"] += (SHOWDOWN * (counts[::2] > 0) + FOLD * (counts[1::2] > 0)).tolist()
+    out["end_at"] += (len(out["end_row"]) + np.cumsum(counts)).tolist()
+    out["end_first"] += [first[row] == k for k, row in enumerate(paid)]
+    out["end_row"] += paid
+    out["end_lane"] += [lane[endings[e].rows[p]] % LANES for e in order]
+    out["end_scale"] += [endings[e].pays[1 - p] for e in order]
