@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from functools import cached_property, lru_cache
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -291,7 +291,7 @@ class Workers:
         return Scratch(
             reach=zeros(rows, dtype),
             value=zeros(rows, dtype),
-            **tables_of(f, dtype),
+            **Tables.of(f, dtype)._asdict(),
             sums=zeros(AT_ONCE * self.tree.num_cards * LANES, dtype),
             lanes=zeros(lanes, dtype),
             shown=zeros(lanes, dtype),
@@ -314,41 +314,45 @@ class Workers:
         )
 
 
-def tables_of(f: BettingTree, dtype: Precision) -> dict[str, Any]:
-    """How terminals are paid, lane by lane: the arrays of a `Scratch` that have a table as axis.
+class Tables(NamedTuple):
+    """How terminals are paid, lane by lane: fields of `Scratch`.
 
     A table has the terminals of one kind in a chunk, at most one in each lane; a second table has
     what is left, as it is where there is a rake. It says which row of the other player a lane pays
-    into (`paid_row`), how many chips (`pays`), and 1 where another one has paid into it (`adds`):
-    showdowns pay before folds. A lane without a terminal pays 0 into a row behind all others.
+    into, how many chips, and 1 where another one has paid into it: showdowns pay before folds. A
+    lane without a terminal pays 0 into a row behind all others.
     """
-    count = len(f.chunk_kind)
-    sp = np.repeat(np.arange(len(f.chunk_at) - 1), np.diff(f.chunk_at))  # of each chunk
-    part = np.repeat(np.arange(2 * count), np.diff(f.end_at))  # of each terminal
-    place = part * LANES + f.end_lane
-    new = np.append(True, np.diff(place) > 0)
-    begin = np.flatnonzero(new)
-    again = np.arange(len(place)) - begin[np.cumsum(new) - 1]  # terminals before it in its lane
-    most = np.zeros(2 * count, np.int64)
-    np.maximum.at(most, part, again + 1)
-    table_at = np.append(0, np.cumsum(most))
-    table = table_at[part] + again
-    order = np.lexsort((f.end_lane, table, part % 2))
-    row = sp[part // 2] * (1 + f.rows.max()) + f.end_row
-    adds = np.ones(len(row))
-    adds[order[np.unique(row[order], return_index=True)[1]]] = 0
-    at, shape = (table, f.end_lane), (int(table_at[-1]), LANES)
-    behind = np.repeat(f.rows[sp ^ 1], most.reshape(-1, 2).sum(1))
-    out: dict[str, Any] = {
-        "table_at": table_at,
-        "paid_row": np.repeat(behind[:, None], LANES, axis=1),
-        "pays": np.zeros(shape, dtype),
-        "adds": np.zeros(shape, dtype),
-    }
-    out["paid_row"][at], out["pays"][at], out["adds"][at] = f.end_row, f.end_scale, adds
-    there = out["paid_row"] < behind[:, None]
-    out["any_of"] = there.reshape(-1, 4).any(1).astype(np.int64)
-    return {name: array.ravel() for name, array in out.items()}
+
+    table_at: Ints
+    paid_row: Ints
+    pays: Reals
+    adds: Reals
+    any_of: Ints
+
+    @classmethod
+    def of(cls, f: BettingTree, dtype: Precision) -> Tables:
+        """Those of a tree."""
+        count = len(f.chunk_kind)
+        sp = np.repeat(np.arange(len(f.chunk_at) - 1), np.diff(f.chunk_at))  # of each chunk
+        part = np.repeat(np.arange(2 * count), np.diff(f.end_at))  # of each terminal
+        place = part * LANES + f.end_lane
+        new = np.append(True, np.diff(place) > 0)
+        begin = np.flatnonzero(new)
+        again = np.arange(len(place)) - begin[np.cumsum(new) - 1]  # terminals before it in its lane
+        most = np.zeros(2 * count, np.int64)
+        np.maximum.at(most, part, again + 1)
+        table_at = np.append(0, np.cumsum(most))
+        at = table_at[part] + again, f.end_lane
+        order = np.lexsort((f.end_lane, at[0], part % 2))
+        row = sp[part // 2] * (1 + f.rows.max()) + f.end_row
+        first = order[np.unique(row[order], return_index=True)[1]]
+        behind = np.repeat(f.rows[sp ^ 1], most.reshape(-1, 2).sum(1))
+        paid_row = np.repeat(behind[:, None], LANES, axis=1)
+        pays, adds = np.zeros(paid_row.shape, dtype), np.zeros(paid_row.shape, dtype)
+        paid_row[at], pays[at], adds[at] = f.end_row, f.end_scale, 1
+        adds[at[0][first], at[1][first]] = 0
+        any_of = np.less(paid_row, behind[:, None]).reshape(-1, 4).any(1).astype(np.int64)
+        return cls(table_at, paid_row.ravel(), pays.ravel(), adds.ravel(), any_of)
 
 
 def _pack(sizes: Ints) -> tuple[int, NDArray[np.int64]]:
