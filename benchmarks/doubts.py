@@ -32,7 +32,7 @@ from subgame.refine.live import Rows
 from subgame.solve.workers import own_cores
 
 SEATINGS = (("limited", "without doubt"), ("limited", "blueprint"))
-"""Both agents."""
+"""The two agents of each match."""
 
 
 class Sure(HoldemAgent):

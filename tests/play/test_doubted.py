@@ -47,7 +47,7 @@ def test_how_likely_the_rarest_action_was(agent: HoldemAgent) -> None:
 
 @pytest.mark.parametrize("rarest", [1.0, RARE, 0.09, 0.02, TREMBLE, 1e-9, 0.0])
 def test_the_range_gets_some_of_every_hand(agent: HoldemAgent, rarest: float) -> None:
-    """Nothing after usual actions, and never more than it had."""
+    """Nothing after usual actions, and never more than `DOUBTED` times what it had."""
     state, _ = agent.early.follow(agent.line, agent.request())
     before, after = state.reached, state._replace(rarest=rarest).doubted(SEAT)
     np.testing.assert_array_equal(after.reach[SEAT], before.reach[SEAT])

@@ -381,10 +381,10 @@ def _is_answered_at_once(here: ReachedRanges, seats: Seats) -> bool:
     LBR has asked for the answer to a bet of its own. Where it faces an all-in itself, it asks
     nobody.
     """
-    p = here.player
-    if p < 0 or isinstance(seats[1 - p], LocalBestResponse):
-        return p >= 0
-    return isinstance(seats[p], LocalBestResponse) and min(here.betting.behind) == 0
+    bettor, other = seats[1 - here.player], seats[here.player]
+    if isinstance(bettor, LocalBestResponse):
+        return True
+    return isinstance(other, LocalBestResponse) and min(here.betting.behind) == 0
 
 
 def _same(one: Policy, two: Policy) -> bool:

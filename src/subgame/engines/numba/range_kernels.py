@@ -199,11 +199,10 @@ def settle(w: Sweep, u: int, s: Scratch, me: int, threads: int) -> None:
         at = tile_of(f, b, u, p, tile)
         for k in range(f.blank_at[sp], f.blank_at[sp + 1]):
             store(s.value, f.blank_row[k] * LANES, zero)
-        first, last = 2 * f.chunk_at[so], 2 * f.chunk_at[so + 1]
-        for ends in range(first, last, 2):
-            win(s, ends, s.shown, lanes + (ends - first) // 2 * size + place * LANES)
-        for ends in range(first, last, 2):
-            win(s, ends + 1, s.folded, lanes + (ends - first) // 2 * size + place * LANES)
+        for c in range(f.chunk_at[so], f.chunk_at[so + 1]):
+            source = lanes + (c - f.chunk_at[so]) * size + place * LANES
+            win(s, 2 * c, s.shown, source)
+            win(s, 2 * c + 1, s.folded, source)
         paid = s.paid_at[street] + place * below
         for k in range(0, below, 4):
             four = columns(s.paid, paid + k, below)

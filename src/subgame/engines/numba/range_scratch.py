@@ -318,15 +318,14 @@ class Tables(NamedTuple):
     """How terminals are paid, lane by lane: fields of `Scratch`.
 
     A table has the terminals of one kind in a chunk, at most one in each lane; a second table has
-    what is left, as it is where there is a rake. It says which row of the other player a lane pays
-    into, how many chips, and 1 where another one has paid into it: showdowns pay before folds. A
-    lane without a terminal pays 0 into a row behind all others.
+    what is left, as it is where there is a rake. Tables pay one after another, and their lanes too.
+    A lane without a terminal pays 0 into a row behind all others.
     """
 
     table_at: Ints
-    paid_row: Ints
-    pays: Reals
-    adds: Reals
+    paid_row: Ints  # the row of the other player that a lane pays into
+    pays: Reals  # chips
+    adds: Reals  # 1 where a lane before has paid into the row, else 0
     any_of: Ints
 
     @classmethod
@@ -343,7 +342,7 @@ class Tables(NamedTuple):
         np.maximum.at(most, part, again + 1)
         table_at = np.append(0, np.cumsum(most))
         at = table_at[part] + again, f.end_lane
-        order = np.lexsort((f.end_lane, at[0], part % 2))
+        order = np.lexsort(at[::-1])
         row = sp[part // 2] * (1 + f.rows.max()) + f.end_row
         first = order[np.unique(row[order], return_index=True)[1]]
         behind = np.repeat(f.rows[sp ^ 1], most.reshape(-1, 2).sum(1))

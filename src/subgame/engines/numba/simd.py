@@ -57,7 +57,7 @@ small = njit(error_model="numpy", forceinline=True, no_cpython_wrapper=True, no_
 
 
 class Lanes(types.Type):
-    """The type of a vector of `WIDTH` numbers, or of two of them."""
+    """The type of a vector of `WIDTH` numbers, or of several of them."""
 
     def __init__(self, dtype: types.Type, width: int = WIDTH) -> None:
         self.dtype, self.width = dtype, width

@@ -120,10 +120,10 @@ class EarlyState(NamedTuple):
 
         A range by Bayes' rule is worth little after an action that the strategy hardly ever takes,
         such as a bet into the one who raised last: whoever makes it has other hands. So the
-        opponent is taken to make its rarest action, if that is `RARE`, with any hand in one of
-        twenty cases (`TREMBLE`). By Bayes' rule that adds reach, as much for each hand that it may
-        have, up to `DOUBTED` times the reach of the range. After usual actions it would be hardly
-        any, and flops with more hands take longer.
+        opponent is taken to make its rarest action, if that was less likely than `RARE`, with any
+        hand in one of twenty cases (`TREMBLE`). By Bayes' rule that adds reach, as much for each
+        hand that it may have, up to `DOUBTED` times the reach of the range. After usual actions it
+        would be hardly any, and flops with more hands take longer.
         """
         here, o = self.reached, 1 - seat
         if self.rarest >= RARE:

@@ -57,7 +57,7 @@ class BettingTree(NamedTuple):
     end_lane: Ints  # [e] the lane, 0 .. LANES - 1
     end_row: Ints  # [e] the row of the other player, who is paid
     end_scale: Floats  # [e] chips; negative where the player who is paid has folded
-    end_first: Ints  # [e] whether it is the first terminal that pays into its row
+    end_first: Ints  # [e] whether it is the first one of its row; only digests of trees need it
     blank_at: Ints  # [sp + 1] offsets into the next
     blank_row: Ints  # [..] the player's rows that no terminal pays into
     leaf_at: Ints  # [sp + 1] offsets into the next
