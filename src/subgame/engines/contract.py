@@ -148,8 +148,8 @@ class Engine(Protocol):
         Returns [root, infoset] the traverser's values, on the engine's device.
         """
 
-    def loop(self, pair: Pair, reach: Both, alternating: bool, responder: int) -> Loop:
-        """Iterations on the arrays of `pair`, in which `reach` is as it is now.
+    def loop(self, pair: Pair, reach: Both | None, alternating: bool, responder: int) -> Loop:
+        """Iterations on the arrays of `pair`, in which `reach` is as it is now; None is the tree's.
 
         They are those of `solve.cfr.Cfr`. Only `fused` engines have it. `responder` is the player
         who plays a best response, or -1.

@@ -53,16 +53,17 @@ def dithered(discounts: Floats, begin: int, storage: str = "float32") -> Floats:
     (positive, negative, kept, earlier iterations), then how kernels apply the first three, as
     ``base S + (fade S + x)``: base and base of positive and negative regrets, 1 or 0, their two
     fades, and the fade of the average, whose base is 1. The last is the least probability of every
-    action, which `discounts` ``[t, 4]`` may have as well.
+    action, which `discounts` ``[t, 4]`` may have as well. They are not to be changed: most solves
+    begin with the same ones.
     """
     if len(discounts) > AHEAD:
         return _dithered(discounts, begin, storage)
-    return _remembered(discounts.tobytes(), len(discounts), begin, storage).copy()
+    return _remembered(discounts.tobytes(), len(discounts), begin, storage)
 
 
 @lru_cache(maxsize=64)
 def _remembered(discounts: bytes, count: int, begin: int, storage: str) -> Floats:
-    """`_dithered`, cached because most solves begin with the same discounts."""
+    """`_dithered`, cached."""
     return _dithered(np.frombuffer(discounts).reshape(count, -1), begin, storage)
 
 

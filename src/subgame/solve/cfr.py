@@ -94,6 +94,7 @@ class Cfr:
             for p, entered in enumerate(reach)
         )
         self.reach: Both = (mine, yours)
+        self._own = all(entered is None for entered in reach)
         self.released = False
         self._fused = learner is None and engine.fused and prediction == 1
         self._loop: Loop | None = None
@@ -119,7 +120,8 @@ class Cfr:
             return self._loop(rates, check)
         self.check_whole()
         if self._fused:
-            self._loop = self.engine.loop(self.pair, self.reach, self.alternating, self.responder)
+            reach = None if self._own else self.reach
+            self._loop = self.engine.loop(self.pair, reach, self.alternating, self.responder)
             return self._loop(rates, check)
         if len(rates) < 2:
             return None

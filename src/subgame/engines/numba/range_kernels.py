@@ -22,6 +22,7 @@ from subgame.engines.numba.range_tiles import (
     PlayerNumbers,
     Rates,
     Side,
+    averaged,
     descend,
     follow,
     learn,
@@ -417,8 +418,8 @@ def keeping(turn: int, count: int) -> int:
 def run_iterations(betting_tree, boards, pair, discounts, check, work) -> None:
     """Run ``len(discounts) - 1`` iterations with alternating updates.
 
-    `pair` also has two players who play the averages. `check` is (responder, (weights of each
-    player's places, result)). With weights, the result [2] is what best responses to them win.
+    `check` is (responder, (weights of each player's places, result, flags)). With weights, the
+    result [2] is what best responses to the averages win, which are played by these flags.
     `work` is an item of `range_scratch.Workspace.packed`.
     """
     word = flush_subnormals()
@@ -426,8 +427,9 @@ def run_iterations(betting_tree, boards, pair, discounts, check, work) -> None:
     me, threads, team, top, own = work
     shared, up, s = Team(*views(team)), Scratch(*views(top)), Scratch(*views(own))
     both = (PlayerNumbers(*views(pair[0])), PlayerNumbers(*views(pair[1])))
-    last = (PlayerNumbers(*views(pair[2])), PlayerNumbers(*views(pair[3])))
-    count, (responder, (weights, won)) = len(discounts) - 1, check
+    count, (responder, (weights, won, plain)) = len(discounts) - 1, check
+    flags = views((plain,))[0]
+    last = (averaged(both[0], flags), averaged(both[1], flags))
     for t in range(count + min(len(weights[0]), 1)):
         now, checked = row_of(discounts, t), t == count
         for p in range(2):

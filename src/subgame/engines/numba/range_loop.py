@@ -18,7 +18,6 @@ from subgame.engines.numba.range_scratch import (
     iterations_form,
     numbers_of,
 )
-from subgame.tree.public_tree import both
 
 RUN_ITERATIONS = Kernel("range_kernels", "run_iterations")
 
@@ -52,12 +51,10 @@ class RangeLoop:
     (see `range_kernels.keeping`).
     """
 
-    def __init__(
-        self, engine: Sweeper, pair: Pair, reach: Both, alternating: bool, responder: int
-    ) -> None:
-        self.engine, self.pair = engine, pair
-        self.reach: Both = both(lambda p: reach[p].copy())
-        self.alternating, self.responder = alternating, responder
+    def __init__(self, engine: Sweeper, pair: Pair, reach: Both, turns: tuple[bool, int]) -> None:
+        """`turns` says whether players alternate, and who responds; `reach` must not change."""
+        self.engine, self.pair, self.reach = engine, pair, reach
+        self.alternating, self.responder = turns
         self._workers = engine.workers
         self._job: Job | None = None
 
@@ -95,13 +92,10 @@ class RangeLoop:
 
     def _bind(self) -> Job:
         """The kernel of alternating updates, with the arrays of this loop."""
-        last = self.pair
-        if all(regrets.average is not None for regrets in last):  # they are played in a check
-            last = both(lambda p: Regrets(self.pair[p].average, None, None))
-        forms, arrays = zip(*map(numbers_of, (*self.pair, *last)), strict=True)
+        (one, mine), (two, theirs) = map(numbers_of, self.pair)
         self._workers = self.engine.workers
-        job = self._workers.job(np.float32, RUN_ITERATIONS, iterations_form(forms))
-        self._job = job = job.bound(*sum(arrays, ()))
+        job = self._workers.job(np.float32, RUN_ITERATIONS, iterations_form(one, two))
+        self._job = job = job.bound(*mine, *theirs)
         return job
 
     def _together(self, rates: Floats) -> None:

@@ -363,7 +363,9 @@ def _pack(sizes: Ints) -> tuple[int, NDArray[np.int64]]:
 
 NONE: NDArray[np.float32] = np.zeros(1, dtype=np.float32)
 NOTHING: Floats = np.zeros(0)
-UNCHECKED = Packed(((NOTHING, NOTHING), NOTHING))
+PLAIN = np.zeros(2, np.bool_)
+"""The flags of numbers that are played as they are; see `range_tiles.PlayerNumbers`."""
+UNCHECKED = Packed(((NOTHING, NOTHING), NOTHING, PLAIN))
 STILL: Floats = dithered(np.ones((2, 3)), 1)
 """Rates without any discount."""
 INTEGER, RATES = Blank(""), Blank("d2")
@@ -400,8 +402,8 @@ def numbers_of(regrets: Regrets) -> tuple[Kinds, tuple[Stored, ...]]:
 
 
 @lru_cache
-def iterations_form(players: tuple[Kinds, ...]) -> Form:
-    return Form(tuple(map(player_form, players)), RATES, (INTEGER, CHECK))
+def iterations_form(one: Kinds, two: Kinds) -> Form:
+    return Form((player_form(one), player_form(two)), RATES, (INTEGER, CHECK))
 
 
 @lru_cache

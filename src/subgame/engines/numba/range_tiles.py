@@ -54,6 +54,15 @@ class PlayerNumbers(NamedTuple):
     instant_scale: Stored
 
 
+@small
+def averaged(numbers: PlayerNumbers, plain: Ints) -> PlayerNumbers:
+    """A player who plays the average, which is `plain`: it has no average or prediction itself."""
+    x = numbers
+    return PlayerNumbers(
+        x.average, x.average, x.instant, plain, x.average_scale, x.average_scale, x.instant_scale
+    )
+
+
 class Side(NamedTuple):
     """One player in a sweep."""
 

@@ -16,6 +16,7 @@ from subgame.engines.numba.range_scratch import (
     NOBODY,
     OPPOSING,
     OWN,
+    PLAIN,
     STILL,
     Int16Numbers,
     Precision,
@@ -211,9 +212,10 @@ class NumbaRangeEngine(EngineBase):
         self.run((p, int(mode), OWN if learns else NOBODY), pair, np.stack(rates))
         return self._paid(np.float32, p)
 
-    def loop(self, pair: Pair, reach: Both, alternating: bool, responder: int) -> RangeLoop:
+    def loop(self, pair: Pair, reach: Both | None, alternating: bool, responder: int) -> RangeLoop:
         """Iterations on the arrays of `pair`."""
-        return RangeLoop(self, pair, reach, alternating, responder)
+        entered = self._roots if reach is None else both(lambda p: reach[p].copy())
+        return RangeLoop(self, pair, entered, (alternating, responder))
 
     def hold(self, pair: Pair) -> bool:
         """Set the regrets of locked hands; whether there are any."""
@@ -235,7 +237,7 @@ class NumbaRangeEngine(EngineBase):
     def checked(self) -> tuple[Floats, Packed]:
         """[2] where kernels write a check, and what they take for one."""
         won = np.zeros(2)
-        return won, Packed((self._place_reach, won))
+        return won, Packed((self._place_reach, won, PLAIN))
 
     @cached_property
     def _place_reach(self) -> tuple[Floats, Floats]:

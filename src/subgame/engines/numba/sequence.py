@@ -145,9 +145,9 @@ class NumbaSequenceEngine(EngineBase):
         self._calls.sweep[p](*traverser, *opponent, int(mode), *rates)
         return self._at_roots(p, value)
 
-    def loop(self, pair: Pair, reach: Both, alternating: bool, responder: int) -> Loop:
+    def loop(self, pair: Pair, reach: Both | None, alternating: bool, responder: int) -> Loop:
         """Iterations on the arrays of `pair`."""
-        entered = both(lambda p: reach[p].copy())
+        entered = both(lambda p: self.roots(p) if reach is None else reach[p].copy())
 
         def run(rates: Floats, check: bool = False) -> None:
             first, second = both(lambda p: self._state(p, pair[p], entered[p]))
