@@ -264,7 +264,7 @@ class RangeBatch(EngineBase, Traversals):
     def rates(self, discounts: Floats, begin: int) -> Tensor:
         """[t, 10] in float32 discounts, the number of iterations before each, below 2^24, and what
         kernels apply; see `engines.rounding.dithered`."""
-        table = dithered(discounts, begin, self.storage)
+        table = dithered(discounts, begin, self.storage).copy()
         table[:, 3] %= SEEDS
         return self.torch.from_numpy(table.astype(np.float32)).to(self.device)
 
