@@ -1,15 +1,15 @@
-"""What bets of many pots on the flop gain against the answers of two checkouts' agents.
+"""What bets of many pots on the flop gain against the answers of agents.
 
-    python benchmarks/overbets.py OLD NEW [--seconds S] [--spots N] [--jobs N] [--out FILE]
+    python benchmarks/overbets.py CHECKOUT ... [--seconds S] [--spots N] [--jobs N] [--out FILE]
 
-OLD and NEW are folders of checkouts. A spot is a flop of a single-raised pot, on which the first
+CHECKOUTs are folders of checkouts. A spot is a flop of a single-raised pot, on which the first
 player bets 2, 4 or 8 pots. Each checkout's `limited` (one thread, values by rollouts) answers with
 its whole range, in a process of its own. The game after the bet is solved to its end behind the
 gadget of Resolve: for not betting, a hand gets what it wins on this flop by self-play of the
-blueprint. The answer is then put into this solution, in place of the solution's own, and a best
-response to it is computed. *Gained* is the mean over the bettor's range of what a hand wins by the
-bet beyond what it gets without it, 0 where that is less, in pots before the bet. It is not 0 for
-the solution's own answer, which is an approximation, too.
+blueprint. The answer is fixed in this solution, so that what follows it is solved for the ranges
+that it leads to. *Gained* is the mean over the bettor's range of what a hand wins by the bet, by a
+best response to the solution, beyond what it gets without it, 0 where that is less, in pots before
+the bet. It is not 0 for the solution's own answer, which is an approximation, too.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
@@ -44,15 +45,17 @@ from subgame.play.named import AgentOptions, named_agents
 from subgame.refine.gadgets import technique
 from subgame.refine.live import Clock, Live, Search
 from subgame.refine.ranges.reached import ReachedRanges
+from subgame.refine.ranges.subgames import RangeSubgame
 from subgame.refine.reached import Followed
 from subgame.tree.public_tree import both
+from subgame.tree.ranges.probabilities import Locked
 
 Floats = NDArray[np.float64]
 POTS = (2, 4, 8)
 """Sizes of the bets, in pots."""
 MENU = "flop: 0.75x / raise 1x a / cap 3; turn: 0.75x a / cap 1; river: 0.75x a / cap 1"
 """The bets of the solution."""
-ITERATIONS = 100
+ITERATIONS = 60
 BOARDS = 24
 """Whole boards by which the alternatives are computed."""
 FAINT = 5e-3
@@ -129,40 +132,60 @@ def without_bet(start: ReachedRanges, blueprint: StoredBlueprint) -> Floats:
     return won
 
 
+@dataclass(frozen=True, eq=False)
+class Answered(ReachedRanges):
+    """A state at which the player to act plays fixed probabilities."""
+
+    answer: Floats  # [hand, action]
+
+    @classmethod
+    def of(cls, here: ReachedRanges, answer: Floats) -> Answered:
+        known = {field.name: getattr(here, field.name) for field in fields(here)}
+        return cls(**known, answer=answer)
+
+    @cached_property
+    def subgame(self) -> RangeSubgame:
+        plain = super().subgame
+        cells = self.cells(plain.tree)
+        assert cells is not None
+        held = cells[:, 0] >= 0
+        fixed = Locked(cells[held].ravel(), self.answer[held].ravel().astype(np.float32))
+        locks = (fixed, None) if self.player == 0 else (None, fixed)
+        tree = replace(plain.tree, locks=locks)
+        return RangeSubgame(tree, plain.name, tree, plain.spot)
+
+
 def gained(spot: Spot, checkouts: list[Path], seconds: float) -> dict[str, Any]:
     """What the bet gains against the solution's answer and against those of the checkouts."""
     blueprint, game = StoredBlueprint.load(), hunl()
     start = start_of(spot, game, blueprint)
     other = without_bet(start, blueprint)
-    here = replace(start.after(spot.bet), game=replace(game, bets=BetSizes.parse(MENU)))
-    tree = here.subgame.tree
-    blank = Followed(tree, both(lambda p: np.zeros(tree.stored(p), np.float32)))
+    after = replace(start.after(spot.bet), game=replace(game, bets=BetSizes.parse(MENU)))
+    weight, own = (after.reach[p] * after.weight(p) for p in (BETTOR, ANSWERS))
     search = Search(technique("resolve"), iterations=ITERATIONS, seconds=None, allow_worse=True)
-    solved = Live(search, ANSWERS, here, blank, off=other).ready(Clock(None)).before.sigma
-    cells, names = here.cells(tree), here.actions
-    assert cells is not None
-    held = cells[:, 0] >= 0
-    weight, own = (here.reach[p] * here.weight(p) for p in (BETTOR, ANSWERS))
 
-    def row(probabilities: Floats) -> dict[str, Any]:
-        sigma = np.array(solved[ANSWERS])
-        sigma[cells[held]] = probabilities[held]
-        best = here.values(Followed(tree, (solved[BETTOR], sigma)), BETTOR, best=True)
+    def row(here: ReachedRanges) -> dict[str, Any]:
+        tree = here.subgame.tree
+        blank = Followed(tree, both(lambda p: np.zeros(tree.stored(p), np.float32)))
+        solved = Live(search, ANSWERS, here, blank, off=other).ready(Clock(None)).before
+        best = here.values(solved, BETTOR, best=True)
         more = np.where(weight > 0, best - other, 0.0).clip(0)
-        shares = own @ probabilities / own.sum()
+        cells = here.cells(tree)
+        assert cells is not None
+        shares = own @ (np.asarray(solved.sigma[ANSWERS])[cells] * (cells >= 0)) / own.sum()
         return {
             "gained": float(weight @ more / weight.sum() / float(start.betting.pot)),
-            "plays": dict(zip(names, shares.round(4).tolist(), strict=True)),
+            "plays": dict(zip(here.actions, shares.round(4).tolist(), strict=True)),
         }
 
-    rows = {"solution": row(np.asarray(solved[ANSWERS])[cells] * held[:, None])}
-    for checkout, side in zip(checkouts, ("old", "new"), strict=True):
+    rows = {"solution": row(after)}
+    for checkout in checkouts:
         actions, said = asked(checkout, spot, seconds)
-        probabilities = np.zeros((len(said), len(names)))
+        answer = np.zeros((len(said), len(after.actions)))
         for action, often in zip(actions, said.T, strict=True):
-            probabilities[:, nearest(names, action)] += often
-        rows[side] = row(probabilities)
-    return {**spot._asdict(), "numbers": tree.stored(0) + tree.stored(1), **rows}
+            answer[:, nearest(after.actions, action)] += often
+        rows[commit(checkout)] = row(Answered.of(after, answer))
+    return {**spot._asdict(), **rows}
 
 
 def main() -> None:
@@ -186,12 +209,12 @@ def main() -> None:
         for done in waiting:
             rows.append(done.result())
             print(json.dumps(rows[-1]), flush=True)
-    sides = ("solution", "old", "new")
+    sides = ("solution", *map(commit, checkouts))
     mean = {side: sum(row[side]["gained"] for row in rows) / len(rows) for side in sides}
     print("gained on average, in pots:", {side: round(mean[side], 4) for side in sides})
     if options.out:
         about = {
-            "command": f"python benchmarks/overbets.py OLD NEW --seconds {options.seconds:g} "
+            "command": f"python benchmarks/overbets.py CHECKOUT ... --seconds {options.seconds:g} "
             f"--spots {options.spots} --jobs {options.jobs}",
             "commits": [commit(path) for path in checkouts],
             "machine": processor(),
