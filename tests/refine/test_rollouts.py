@@ -65,15 +65,31 @@ def test_a_board_pays_what_a_walk_over_every_action_pays(
     turned = StreetRollouts(replace(street, player=0), choices=1)
     for l, (line, scale) in enumerate(leaves):
         there = blueprint.game.start().play("cc").play(line)
-        tables = rolled._paid(l, seen)
+        tables = rolled.below[l].scale * rolled._paid(l, seen)
         assert len(tables) == CHOICES
         for choice, table in enumerate(tables):
             walk = Walk(blueprint, board, choice)
             wanted = [scale * walk.value(there, (int(hand), mine)) for hand in hands[0]]
             assert table[:, 0] == pytest.approx(wanted, rel=1e-4, abs=1e-3)
             if choice == 0:  # solved for player 0, the opponent is player 1
-                lost = turned._paid(l, seen_turned)[0, 0]
+                lost = turned.below[l].scale * turned._paid(l, seen_turned)[0, 0]
                 assert -lost == pytest.approx(wanted, rel=1e-4, abs=1e-3)
+
+
+def test_bets_of_many_sizes_are_rolled_out_together(street: LimitedStreet) -> None:
+    """As long as no stack ends what is won: then values are in proportion to the pot."""
+    reached, values, leaves = street.reached, [], []
+    for size in ("0.8x", "0.9x"):
+        game = hunl(600, bets=f"flop: {size} / cap 1", ranks="9TJQKA", suits="cd")
+        at = replace(street, reached=replace(reached, game=game))
+        rolled = StreetRollouts(at)
+        leaves.append(rolled.below[1])
+        values.append(rolled.values([1]).values)
+    one, two = leaves
+    assert one.below is two.below
+    assert np.array_equal(one.chips, two.chips)
+    assert (one.scale, two.scale) == (520 / 600, 560 / 600)
+    np.testing.assert_allclose(values[0] / one.scale, values[1] / two.scale, rtol=1e-5)
 
 
 @pytest.mark.parametrize("choices", [1, 3])

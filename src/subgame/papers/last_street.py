@@ -11,7 +11,7 @@ keeps of each batch only what the best response needs: the opponent's values at 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -78,6 +78,9 @@ class LastStreet:
     `estimate` are both players' blocks whose values stand for the opponent's true ones (Brown &
     Sandholm 2017, App. C): `Blueprint.last` or `Blueprint.response`, by default the last iterate.
 
+    `doubts` are the shares by ways with which the opponent's range is doubted there: so much of its
+    reach is added, as much for each hand that it may have (`subgame.play.hunl.early.doubt`).
+
     `memory_limit` is what may be taken on the device beside the blueprint, by default what is free
     there. Boards are solved in batches that keep within it; `memory` is the estimate.
     """
@@ -88,6 +91,7 @@ class LastStreet:
         p: int,
         estimate: Blocks | None = None,
         *,
+        doubts: Sequence[float] | None = None,
         memory_limit: str | float | None = None,
     ) -> None:
         tree, run = blueprint.tree, blueprint.engine
@@ -104,7 +108,7 @@ class LastStreet:
         self.estimate = blueprint.last(self.o) if estimate is None else estimate
         self.rows = [self._reach(q) for q in (0, 1)]
         """Per player and street before the last: [row, board, hand] reach."""
-        one, two = (self._entry(q) for q in (0, 1))
+        one, two = (self._entry(q, doubts) for q in (0, 1))
         self.entry = one, two
         self.weight = reliable(run.opposing(self.o, self.entry[p], self.street))
         self.cbv = self._value(None)
@@ -166,10 +170,19 @@ class LastStreet:
             entry = out[-1][bet.leaves]
         return out
 
-    def _entry(self, q: int) -> Tensor:
-        """[way, board, hand] player `q`'s reach into the subgames."""
+    def _entry(self, q: int, doubts: Sequence[float] | None) -> Tensor:
+        """[way, board, hand] player `q`'s reach into the subgames; the opponent's is doubted."""
         leaves = self.run.places[self.street - 1].level.bets[q].leaves
-        return self.run.enter(q, self.rows[q][-1][leaves], self.street)
+        known = self.run.enter(q, self.rows[q][-1][leaves], self.street)
+        if doubts is None or q == self.p:
+            return known
+        shares = self.run.tensor(np.array(doubts), known.dtype)[:, None, None]
+        held = self._held(q)
+        return known + shares * known.sum(2, keepdim=True) * held / held.sum(1, keepdim=True)
+
+    def _held(self, q: int) -> Tensor:
+        """[board, hand] 1 for each hand that player `q` may hold."""
+        return (self.run.places[-1].tables[q].above >= 0) * 1.0
 
     def _value(self, sigma: Blocks | None) -> Tensor:
         """[way, board, hand] the opponent's value of entering, by `sigma` or at best."""
@@ -244,7 +257,6 @@ class LastStreet:
         base = normalise(self.estimated[:, units], weight) if gadget.estimate else cbv
         ours, theirs = self.entry[self.p][:, units], self.entry[self.o][:, units]
         gift = (self._gifts(gadget) if gifts is None else gifts)[:, units]
-        held = self.run.places[-1].tables[self.o].above[units] >= 0
         inputs = GadgetInputs(
             opponent=self.o,
             our_reach=ours,
@@ -254,7 +266,7 @@ class LastStreet:
             cbv=cbv,
             spread=(base - cbv).abs(),
         )
-        inputs = inputs.near_one().reached(held * 1.0)
+        inputs = inputs.near_one().reached(self._held(self.o)[units])
         entering = inputs.opponent_reach
         largest = entering.amax(2, keepdim=True).clamp(min=LEAST)
         scaled = replace(inputs, opponent_reach=entering / largest)

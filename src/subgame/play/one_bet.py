@@ -29,6 +29,7 @@ from subgame.games.holdem.rules import Betting
 from subgame.spots.classes import preflop
 
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 ITERATIONS = 100
 """Of CFR+ with quadratic averages: enough for a hundredth of a percent of the pot after the bet."""
 RUNOUTS = 2000
@@ -41,8 +42,8 @@ class Showdowns(NamedTuple):
     Before the flop they are classes of hands that differ only by suit.
     """
 
-    ahead: Floats  # [h, j] how often h wins minus how often it loses, times `pairs`
-    pairs: Floats  # [h, j] how many pairs share no card
+    ahead: Singles  # [h, j] how often h wins minus how often it loses, times `pairs`
+    pairs: Singles  # [h, j] how many pairs share no card
     kind: NDArray[np.int64]  # [hand of the deck] which h or j it is
 
 
@@ -85,14 +86,16 @@ class OneBet:
     @cached_property
     def _folds(self) -> Floats:
         """[h] what the bet gains if we always fold, times how often."""
-        gained: Floats = (self.folded - self.given_up) * (self.showdowns.pairs @ self.ours)
+        met = self.showdowns.pairs @ self.ours.astype(np.float32)
+        gained: Floats = (self.folded - self.given_up) * met.astype(np.float64)
         return gained
 
     @cached_property
-    def _calls(self) -> NDArray[np.float32]:
+    def _calls(self) -> Singles:
         """[h, j] what the opponent wins if we call rather than fold, times how often."""
-        table = self.called * self.showdowns.ahead - self.folded * self.showdowns.pairs
-        return table.astype(np.float32)
+        table: Singles = self.called * self.showdowns.ahead
+        table -= self.folded * self.showdowns.pairs
+        return table
 
 
 def _learned(regrets: Floats, gain: Floats) -> Floats:
@@ -115,11 +118,12 @@ def showdowns(deck: Deck, board: tuple[int, ...], final: int) -> Showdowns:
     """The pairs of hands on a board; before the flop of the full deck they are classes."""
     if not board and deck == DECK and final == BOARD_CARDS[-1]:
         table = preflop()
-        return Showdowns((2 * table.equity - 1) * table.pairs, table.pairs, class_of(deck))
+        won = (2 * table.equity - 1) * table.pairs
+        return Showdowns(won.astype(np.float32), table.pairs.astype(np.float32), class_of(deck))
     every, free = np.arange(deck.num_hands), deck.compatible(board)
-    pairs = (deck.disjoint & free[:, None] & free).astype(np.float64)
+    pairs = (deck.disjoint & free[:, None] & free).astype(np.float32)
     if final - len(board) <= 2:
-        return Showdowns(mean_ahead(board, final, deck).astype(np.float64), pairs, every)
+        return Showdowns(mean_ahead(board, final, deck), pairs, every)
     random, total = np.random.default_rng(0), np.zeros(pairs.shape)
     left = [card for card in range(deck.size) if card not in board]
     met = np.zeros(pairs.shape)
@@ -129,7 +133,7 @@ def showdowns(deck: Deck, board: tuple[int, ...], final: int) -> Showdowns:
         open_ = deck.compatible(whole)
         total += ahead(whole, final, deck)
         met += open_[:, None] & open_ & deck.disjoint
-    return Showdowns(total / np.maximum(met, 1), pairs, every)
+    return Showdowns((total / np.maximum(met, 1)).astype(np.float32), pairs, every)
 
 
 def one_bet(

@@ -297,6 +297,21 @@ def choose(builder: ir.IRBuilder, a: Value, b: Value, yes: Value, no: Value) -> 
     return builder.select(builder.fcmp_ordered(">", a.value, b.value), yes.value, no.value)
 
 
+@emitted(_first)
+def zeros_like(builder: ir.IRBuilder, value: Value) -> ir.Value:
+    """A vector of integers that are 0."""
+    return ir.Constant(value.value.type, [0] * value.value.type.count)
+
+
+@emitted(_first)
+def counted(builder: ir.IRBuilder, count: Value, number: Value, other: Value) -> ir.Value:
+    """Integers, one more where the `number` is above the `other` one."""
+    kind = count.value.type
+    numbers = repeat(builder, builder.trunc(number.value, kind.element), kind.count)
+    above = builder.icmp_signed(">", numbers, other.value)
+    return builder.sub(count.value, builder.sext(above, kind))
+
+
 @emitted(lambda *_: types.boolean)
 def any_above(builder: ir.IRBuilder, a: Value, b: Value) -> ir.Value:
     """Whether ``a > b`` in any lane."""

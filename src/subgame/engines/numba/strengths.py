@@ -11,6 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.numba.compiling import njit
+from subgame.engines.numba.simd import (
+    WIDTH,
+    counted,
+    load_item,
+    store_item,
+    views,
+    zeros_like,
+)
 from subgame.games.holdem import evaluate
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import LOW_BITS, SUIT_BITS, SUIT_SHIFT
@@ -21,6 +29,10 @@ BINS = 256
 LOW = (1 << LOW_BITS) - 1
 HIGH = (1 << evaluate.HIGH_BITS) - 1
 SUIT = (1 << SUIT_BITS) - 1
+FAR = (0, 0, 0)
+HANDS, TILE = 4, WIDTH * (1 + len(FAR))
+"""Hands that are compared with as many others at a time: their sums stay in registers."""
+MOST = np.iinfo(np.int16).max
 
 
 @njit(cache=True, nogil=True)
@@ -121,18 +133,29 @@ def _scores(ranks, order, hands, cards, out):
 
 
 @njit(cache=True, nogil=True)
-def _ahead(ranks, out):
-    """How many boards more a hand wins than loses against another, blocked ones left out."""
-    for one in range(len(out)):
-        row = out[one]
-        for b in range(len(ranks)):
-            mine, all_ = ranks[b, one], ranks[b]
-            if mine >= 0:
-                for two in range(one):
-                    other = all_[two]
-                    row[two] += np.int16((other >= 0) & (mine > other)) - np.int16(mine < other)
-        for two in range(one):
-            out[two, one] = -row[two]
+def _wins(mine, theirs, wins):
+    """On how many boards each hand beats each other one.
+
+    `mine` is [i // HANDS, board, i % HANDS], so that each load of `theirs`, which is
+    [j // TILE, board, j % TILE], serves several hands. Sums stay in registers.
+    """
+    tiles, boards = len(theirs), mine.shape[1]
+    them, out = views((theirs, wins))
+    for tile in range(tiles):
+        for block in range(len(mine)):
+            a = b = c = d = zeros_like(load_item(them, 0, FAR))
+            for board in range(boards):
+                one, two, three, four = mine[block, board]
+                other = load_item(them, tile * boards + board, FAR)
+                a = counted(a, one, other)
+                b = counted(b, two, other)
+                c = counted(c, three, other)
+                d = counted(d, four, other)
+            row = HANDS * block * tiles + tile
+            store_item(out, row, FAR, a)
+            store_item(out, row + tiles, FAR, b)
+            store_item(out, row + 2 * tiles, FAR, c)
+            store_item(out, row + 3 * tiles, FAR, d)
 
 
 @njit(cache=True, nogil=True)
@@ -221,10 +244,26 @@ def ahead(
         weaker = deck.num_hands - max(1, int(strong * comb(deck.size - final, 2)))
         least = np.partition(met, weaker, axis=1)[:, weaker]
         met[met < np.maximum(least, 0)[:, None]] = -1
-    out = np.zeros((deck.num_hands, deck.num_hands), np.int16)
-    _ahead(met, out)
-    shares: NDArray[np.float32] = out * deck.disjoint / np.float32(comb(len(left) - 4, more) / step)
-    return shares
+    free = np.flatnonzero(deck.compatible(board))
+    wins, out = _beaten(met[:, free]), np.zeros((deck.num_hands, deck.num_hands), np.float32)
+    shares = (wins - wins.T) / np.float32(comb(len(left) - 4, more) / step)
+    out[np.ix_(free, free)] = shares
+    out *= deck.disjoint
+    return out
+
+
+def _beaten(ranks: Ranks) -> Ranks:
+    """[i, j] on how many boards hand i beats hand j; a blocked hand neither wins nor loses."""
+    boards, hands = ranks.shape
+    wide = np.full((boards, -(-hands // TILE) * TILE), -1, np.int16)
+    wide[:, :hands] = ranks
+
+    def tiles(ranks: Ranks, size: int) -> Ranks:
+        return np.ascontiguousarray(ranks.reshape(boards, -1, size).transpose(1, 0, 2))
+
+    wins = np.empty((wide.shape[1], wide.shape[1]), np.int16)
+    _wins(tiles(wide, HANDS), tiles(np.where(wide < 0, MOST, wide), TILE), wins)
+    return wins[:hands, :hands]
 
 
 @lru_cache(maxsize=8)

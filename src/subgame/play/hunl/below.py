@@ -149,8 +149,11 @@ def by_bucket(
     After a fold nobody is ahead, so that each player's hands can be summed alone.
     """
     mine, yours = counts
-    shown: Singles = (theirs[..., folds:] @ ours[:, folds:].T) * ahead
-    paid: Singles = mine @ (shown @ yours.T)
+    hands = theirs.shape[:2]
+    every = theirs.reshape(-1, theirs.shape[2])  # one product of all continuations is faster
+    shown: Singles = (every[:, folds:] @ ours[:, folds:].T).reshape(*hands, -1)
+    shown *= ahead
+    paid: Singles = mine @ (shown.reshape(len(every), -1) @ yours.T).reshape(*hands, -1)
     paid += (mine @ theirs[..., :folds]) @ (yours @ ours[:, :folds]).T
     return paid
 

@@ -126,9 +126,9 @@ class EarlyState(NamedTuple):
         would be hardly any, and flops with more hands take longer.
         """
         here, o = self.reached, 1 - seat
-        if self.rarest >= RARE:
+        held, share = here.held(o), doubt(self.rarest)
+        if not share:
             return here
-        held, share = here.held(o), min(DOUBTED, TREMBLE / max(self.rarest, 1e-100))
         reach = here.reach[o] + share * here.reach[o].sum() * held / max(held.sum(), 1)
         return here.with_reach((here.reach[0], reach) if o == 1 else (reach, here.reach[1]))
 
@@ -143,6 +143,11 @@ class EarlyState(NamedTuple):
         if self.plan is None or self.plan.rejected:
             return None
         return self.plan.rows.get(self.reached.betting.history)
+
+
+def doubt(rarest: float) -> float:
+    """How much reach is added to a range, as a share of what it has (`EarlyState.doubted`)."""
+    return 0.0 if rarest >= RARE else min(DOUBTED, TREMBLE / max(rarest, 1e-100))
 
 
 class StreetPlanner:
@@ -175,9 +180,9 @@ class StreetPlanner:
         street_kernels.load()
         final, deck = BOARD_CARDS[self.game.rules.last_street], self.game.deck
         for first in (0, 1):  # the first time loads kernels
-            board, began = tuple(range(first, first + final - 1)), time.perf_counter()
+            board, began = tuple(range(first, first + BOARD_CARDS[1])), time.perf_counter()
             mean_ahead(board, final, deck)
-            self.prepared = deck.size / 2 * (time.perf_counter() - began)
+            self.prepared = time.perf_counter() - began
 
     def plan(self, state: EarlyState, made: str | None, request: Request) -> StreetPlan:
         """The street from a state on; the bet that the opponent has `made` there is included."""

@@ -69,6 +69,17 @@ class _Seen(NamedTuple):
     pairs: Singles  # [b, c] pairs of hands of two buckets
 
 
+class _Leaf(NamedTuple):
+    """A leaf as it is rolled out."""
+
+    below: Below | None
+    """What follows it in the blueprint; None: both check until the showdown."""
+    chips: Singles
+    """[z] what the opponent wins there, in chips of the blueprint or in real ones."""
+    scale: float
+    """Real chips by these."""
+
+
 class _Known(NamedTuple):
     """What was rolled out on a street before, with the same hands."""
 
@@ -129,7 +140,6 @@ class StreetRollouts:
     ) -> None:
         self.at, self.choices, self.now = at, choices, now
         self.below = [self._below(leaf) for leaf in at.street.leaves]
-        """What follows each leaf in the blueprint."""
 
     def values(self, leaves: Sequence[int], until: float | None = None) -> BucketValues:
         """The values of some leaves; see `StreetEnd`.
@@ -138,13 +148,13 @@ class StreetRollouts:
         all boards anyway. The number of boards is the least of all leaves, and at least 1.
         """
         at, buckets = self.at, self.at.buckets
-        unknown = {n for n, l in enumerate(leaves) if self.below[l][0] is None}
+        unknown = {n for n, l in enumerate(leaves) if self.below[l].below is None}
         skipped = unknown if at.shows_exactly else set[int]()
         known = self._known(until is not None).sums
         sums, left = dict[int, _Sums](), dict[_Key, tuple[int, _Sums]]()
         for n, l in enumerate(leaves):
             if n not in skipped:
-                below, chips = self.below[l]
+                below, chips, _ = self.below[l]
                 key = below, chips.tobytes()
                 sums[n] = known.setdefault(key, _Sums())
                 left[key] = l, sums[n]
@@ -152,7 +162,7 @@ class StreetRollouts:
         shape = self.choices, len(leaves), len(buckets[at.opponent]), len(buckets[at.player])
         values: Singles = np.zeros(shape, np.float32)
         for n, one in sums.items():
-            values[:, n] = one.values
+            values[:, n] = self.below[leaves[n]].scale * one.values
         boards = min((one.boards for one in sums.values()), default=BOARDS)
         return BucketValues(values, max(1, boards), frozenset(unknown))
 
@@ -217,7 +227,7 @@ class StreetRollouts:
 
     def _paid(self, leaf: int, seen: _Seen) -> Singles:
         """[k, b, c] what the opponent wins on a board, by continuation, over all pairs of hands."""
-        o, p, (below, chips) = self.at.opponent, self.at.player, self.below[leaf]
+        o, p, (below, chips, _) = self.at.opponent, self.at.player, self.below[leaf]
         ahead = seen.ahead.astype(np.float32)
         if below is None:  # all-in, or nothing the blueprint knows: both check
             mine, yours = seen.counts
@@ -226,18 +236,20 @@ class StreetRollouts:
         ours = below.reach(p, 1, seen.board, seen.hands[p])[0] * chips
         return by_bucket(theirs, ours, below.folds, ahead, seen.counts)
 
-    def _below(self, leaf: Betting) -> tuple[Below | None, Singles]:
-        """What follows a leaf in the blueprint, and [z] what the opponent wins there in real chips.
+    def _below(self, leaf: Betting) -> _Leaf:
+        """What follows a leaf in the blueprint.
 
-        None if all are all-in or the blueprint knows nothing; then at a showdown.
+        Nothing if all are all-in or the blueprint knows nothing; then at a showdown. Chips of the
+        blueprint are scaled to the real pot, up to the real stacks. Where all of them are, leaves
+        after bets of many sizes are rolled out together.
         """
         blueprint = self.at.blueprint
         there = self.at.hand.end_like(leaf, blueprint.actions, DETERMINISTIC)
         first = None if there is None else blueprint.find(there)
         if first is None or there is None:
-            return None, np.array([leaf.at_stake], np.float32)
+            return _Leaf(None, np.ones(1, np.float32), float(leaf.at_stake))
         below, most = what_follows(blueprint, first), float(min(leaf.rules.stacks))
-        chips = np.clip(
-            below.chips(self.at.opponent) * (float(leaf.pot) / float(there.pot)), -most, most
-        )
-        return below, chips.astype(np.float32)
+        chips, scale = below.chips(self.at.opponent), float(leaf.pot) / float(there.pot)
+        if scale * np.abs(chips).max() > most:
+            chips, scale = np.clip(scale * chips, -most, most), 1.0
+        return _Leaf(below, chips.astype(np.float32), scale)

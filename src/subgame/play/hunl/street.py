@@ -54,7 +54,7 @@ within half a percent of the pot. Further ones take time in which nothing is gai
 SCHEDULE = "dcfr"
 COMPARING = len(SHARES) + 2
 """Iterations in whose time a solution is compared with the blueprint."""
-FEWEST = 8
+FEWEST = 4
 """Boards of rollouts below which a solution that ran out of time is not used."""
 
 
@@ -378,6 +378,7 @@ def street_solved(
     run = Run(at.tree, parse(SCHEDULE), on=on, reach=at.reach)
     if until is not None and 0 < boards < FEWEST:
         return SolvedStreet(at, on, (), boards, 0, f"values of {boards} boards are too few")
+    run.advance(1)  # the first iteration takes longer than others, so it says nothing of them
     stop = limits
     if limits.seconds is not None:
         most = CONVERGED if limits.iterations is None else min(limits.iterations, CONVERGED)
