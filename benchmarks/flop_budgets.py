@@ -1,15 +1,17 @@
 """What the agent loses in flop hold'em, exactly, by the time of a decision.
 
     python benchmarks/flop_budgets.py [--device cuda] [--seconds 0.1,0.5,2,10] [--out FILE]
+    python benchmarks/flop_budgets.py --device torch --ranks 9TJQKA --buckets 1000,100
 
 First the agent of hold'em (`HoldemAgent`) solves some flops with each budget on this machine; its
 fewest iterations with a budget stand for that budget. Then all flops after every betting are solved
 by so many iterations (`subgame.papers.last_street`), and of each solution as much is played as
 loses nothing compared with the blueprint (`subgame.refine.accept`). What a best response wins in
 the whole game is computed exactly, beside what it wins from the blueprint and from the whole
-solutions. With Maxmargin it is never more than from the blueprint by theory; with Unsafe, the
-agent's technique for the first street that it solves, that is measured. The exit code is 1 if a row
-is above the blueprint.
+solutions. "Doubted" is with the range that the agent assumes (`early.EarlyState.doubted`), the
+others with ranges as the strategies say. With Maxmargin it is never more than from the blueprint by
+theory; with Unsafe, the agent's technique for the first street that it solves, that is measured.
+The exit code is 1 if a row is above the blueprint.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from numpy.typing import NDArray
 from subgame.abstraction.blueprint import Blueprint
 from subgame.abstraction.cards import abstract
 from subgame.engines.torch.runtime import load_torch
+from subgame.games import load
 from subgame.games.holdem.game import Holdem, HoldemState
 from subgame.papers.brown2017_tables import SMALL
 from subgame.papers.flop_agent import FlopAgent, settings
@@ -48,8 +51,9 @@ MOST = 1000
 """More iterations are not computed: a budget in which more are possible counts as so many."""
 ASKED = 3
 """Flops that the agent solves with each budget."""
-TECHNIQUES = ("unsafe", "maxmargin")
-BUCKETS = (30_000, 200)
+DOUBTED = "unsafe, doubted"
+TECHNIQUES = ("unsafe", DOUBTED, "maxmargin")
+BUCKETS = "30000,200"
 
 
 class Even:
@@ -89,10 +93,12 @@ def main() -> int:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--seconds", default="0.1,0.5,2,10")
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--quick", action="store_true", help="a small deck and few buckets")
+    parser.add_argument("--ranks", default="23456789TJQKA", help="of the deck, with four suits")
+    parser.add_argument("--buckets", default=BUCKETS)
     asked = parser.parse_args()
-    how, began = settings(asked.quick, 0), time.perf_counter()
-    game = how.game(SMALL)
+    how, began = settings(quick=False, seed=0), time.perf_counter()
+    game = load(SMALL, ranks=asked.ranks)
+    assert isinstance(game, Holdem)
     budgets = {}
     for seconds in (float(word) for word in asked.seconds.split(",")):
         budgets[seconds] = iterations_in(game, seconds)
@@ -118,18 +124,22 @@ def main() -> int:
         "unit": "mbb/h, what a best response wins, the mean of both seats",
     }
     tree, worse = compile_range_tree(game), 0
-    for buckets in (16, 4) if asked.quick else BUCKETS:
-        on = None if asked.quick else asked.device
+    for buckets in map(int, asked.buckets.split(",")):
+        on = asked.device if asked.device == "cuda" else None
         made = abstract(tree, {"flop": buckets}, how.recipe_for(buckets), device=on)
         blueprint = Blueprint(made.buckets, how.schedule, device=asked.device)
         blueprint.advance(how.first or 40)
-        schedule = FlopAgent(blueprint).schedule
-        streets = [LastStreet(blueprint, p) for p in (0, 1)]
+        agent = FlopAgent(blueprint)
+        known = [LastStreet(blueprint, p) for p in (0, 1)]
+        doubted = [LastStreet(blueprint, p, doubts=agent.doubts(p)) for p in (0, 1)]
         base = [blueprint.wins(p, blueprint.average(p)) for p in (0, 1)]
         rows = [{"technique": "blueprint", "accepted": mbb(sum(base) / 2)}]
+        result[f"{buckets:,} buckets, doubts by way"] = [agent.doubts(p) for p in (0, 1)]
         for name in TECHNIQUES:
             for count in counts:
-                played = [s.accepted(technique(name), schedule, count) for s in streets]
+                streets = doubted if name == DOUBTED else known
+                gadget = technique("unsafe" if name == DOUBTED else name)
+                played = [s.accepted(gadget, agent.schedule, count) for s in streets]
                 row: dict[str, Any] = {
                     "technique": name,
                     "iterations": count,

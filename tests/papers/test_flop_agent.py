@@ -135,6 +135,14 @@ def test_the_flop_is_solved_as_the_agent_does(p: int) -> None:
 
 
 @pytest.mark.parametrize("p", [0, 1])
+def test_the_range_is_doubted_as_the_agent_does(p: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(early, "DOUBTED", 3.0)
+    assert max(agent().doubts(p)) > 0.05
+    assert apart(holdem_agent(), p, solved(flop.DOUBTED, p)) < NEAR
+    assert apart(holdem_agent(), p, solved(flop.NESTED, p)) > 100 * NEAR
+
+
+@pytest.mark.parametrize("p", [0, 1])
 def test_no_number_of_iterations_is_below_the_blueprint(p: int) -> None:
     """Of all flops as much of each solution is played as loses nothing."""
     before, schedule = agent().blueprint, agent().schedule
@@ -202,7 +210,7 @@ def test_cells_are_kept_and_shown(tmp_path: Path) -> None:
     result = flop.run(True, 0, lambda what, share: None, keep=tmp_path / "cells.json")
     ours = [line["ours"] for line in result.rows[:7]]
     assert ours == pytest.approx([10, 20, 30, 40, 50, 60, 70])
-    assert len(result.rows) == 18
+    assert len(result.rows) == 19
     assert "the blueprint's is 0.5 times that" in result.rows[1]["note"]
 
 

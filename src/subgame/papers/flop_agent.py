@@ -25,13 +25,15 @@ Notes:
 * The rows after them differ from 'the flop solved' in one option of the agent. The paper's CFR+
   discounts regrets by sqrt(T) / (sqrt(T) + 1) in the first 30 iterations and leaves the first half
   out of the average. Where actions below a probability are not taken, the most probable one always
-  stays.
+  stays. 'Doubted' adds some of every hand to the range of an opponent whose actions were rare, as
+  HoldemAgent does (`subgame.play.hunl.early.EarlyState.doubted`); the other rows take ranges as
+  they are known.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -45,18 +47,22 @@ from subgame.engines.arrays import Array
 from subgame.engines.factory import engine
 from subgame.engines.torch.blocks import Blocks, matched
 from subgame.errors import SubgameError
+from subgame.games.base import CHANCE
 from subgame.games.holdem.game import Holdem
 from subgame.papers.brown2017_tables import SMALL, Settings
 from subgame.papers.cells import Cells, cells_of, made_by
 from subgame.papers.last_street import LastStreet
 from subgame.papers.report import Found, Progress, Record, device, marks, panel, row
 from subgame.play.hunl.agent import ITERATIONS
+from subgame.play.hunl.early import doubt
 from subgame.play.hunl.turn import ROOT
 from subgame.refine.behind import default_schedule
 from subgame.refine.continuations import Continuations, biased
 from subgame.refine.gadgets import Gadget, technique
 from subgame.refine.limit import Limit
 from subgame.refine.ranges.limit import RangeLimit, limited_ranges
+from subgame.refine.ranges.reached import ReachedRanges
+from subgame.refine.reached import Followed
 from subgame.refine.verbs.nest import nest
 from subgame.refine.verbs.translate import translate
 from subgame.solve.evaluate import total
@@ -90,7 +96,8 @@ GADGETS = {
 """Rows with another gadget."""
 THRESHOLDS = {"the flop solved, no action below 0.1": 0.1, PURE: 1.0}
 """Rows in which the agent does not take some actions of the solution."""
-OPTIONS = (*SCHEDULED, *GADGETS, *THRESHOLDS)
+DOUBTED = "the flop solved, the opponent's range doubted"
+OPTIONS = (*SCHEDULED, *GADGETS, *THRESHOLDS, DOUBTED)
 EXTRA = (TRANSLATED, ANSWERED)
 """Rows of the game in which the opponent has one more bet."""
 ROWS = (BLUEPRINT, NESTED, SAFE, SINGLE, MULTIPLE, *EXTRA, *OPTIONS)
@@ -137,10 +144,32 @@ class FlopAgent:
         trunk: Blueprint | None = None,
         gadget: Gadget = ROOT,
         schedule: Schedule | str | None = None,
+        doubts: Sequence[float] | None = None,
     ) -> Blocks:
         """Player `p`'s strategy with every flop solved."""
-        street = LastStreet(trunk or self.blueprint, p)
+        street = LastStreet(trunk or self.blueprint, p, doubts=doubts)
         return street.solve(gadget, schedule or self.schedule, self.iterations)
+
+    def doubts(self, p: int) -> list[float]:
+        """[way] how much the opponent's range is doubted on the flop, see `EarlyState.doubted`.
+
+        By the opponent's rarest action before it in the blueprint.
+        """
+        tree, out = self.blueprint.tree, []
+        for root in tree.streets[-1].roots:
+            here, rarest = ReachedRanges.start(tree.holdem), 1.0
+            for action in root.history:
+                if here.player == CHANCE:
+                    break
+                rows = here.rows(Followed(self.strategy.tree, self.strategy.probs))
+                assert rows is not None
+                share = rows[:, here.actions.index(action)]
+                if here.player != p:
+                    reach = here.reach[1 - p]
+                    rarest = min(rarest, float(share @ reach / max(reach.sum(), 1e-100)))
+                here = here.after(action, share)
+            out.append(doubt(rarest))
+        return out
 
     def thresholded(self, p: int, played: Blocks, least: float) -> Blocks:
         """A strategy in which no action on the flop has a probability below `least`.
@@ -174,7 +203,8 @@ class FlopAgent:
         trunk = self.limited(p, name == MULTIPLE) if name in (SINGLE, MULTIPLE) else None
         gadget = {SAFE: SAFELY, **GADGETS}.get(name, ROOT)
         schedule = modicum(self.iterations) if name == PAPER else SCHEDULED.get(name)
-        return self.nested(p, trunk, technique(gadget), schedule)
+        doubts = self.doubts(p) if name == DOUBTED else None
+        return self.nested(p, trunk, technique(gadget), schedule, doubts)
 
     def over_tree(self, p: int, played: Blocks) -> Strategy:
         """A strategy of player `p`, with the opponent's part of the blueprint."""

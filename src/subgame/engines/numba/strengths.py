@@ -159,6 +159,22 @@ def _wins(mine, theirs, wins):
 
 
 @njit(cache=True, nogil=True)
+def _ahead(wins, hands, cards, scale, out):
+    """[hand, hand] how often one wins minus how often it loses; 0 where they share a card."""
+    n = len(hands)
+    for i0 in range(0, n, TILE):  # square by square, for one side is read and written by columns
+        for j0 in range(0, i0 + 1, TILE):
+            for i in range(i0, min(i0 + TILE, n)):
+                one, two = cards[hands[i]]
+                for j in range(j0, min(j0 + TILE, i)):
+                    c, d = cards[hands[j]]
+                    if one != c and one != d and two != c and two != d:
+                        share = scale * np.float32(np.int32(wins[i, j]) - np.int32(wins[j, i]))
+                        out[hands[i], hands[j]] = share
+                        out[hands[j], hands[i]] = -share
+
+
+@njit(cache=True, nogil=True)
 def _quantiles(rows, images, bins, at, out):
     """Quantiles by counting the bins of each hand."""
     counts = np.zeros((images.shape[1], BINS), np.int32)
@@ -245,10 +261,9 @@ def ahead(
         least = np.partition(met, weaker, axis=1)[:, weaker]
         met[met < np.maximum(least, 0)[:, None]] = -1
     free = np.flatnonzero(deck.compatible(board))
-    wins, out = _beaten(met[:, free]), np.zeros((deck.num_hands, deck.num_hands), np.float32)
-    shares = (wins - wins.T) / np.float32(comb(len(left) - 4, more) / step)
-    out[np.ix_(free, free)] = shares
-    out *= deck.disjoint
+    out = np.zeros((deck.num_hands, deck.num_hands), np.float32)
+    scale = np.float32(step / comb(len(left) - 4, more))
+    _ahead(_beaten(met[:, free]), free, deck.hands, scale, out)
     return out
 
 
