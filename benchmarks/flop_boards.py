@@ -1,0 +1,137 @@
+"""How good a flop is solved by the number of boards on which its values were rolled out.
+
+    python benchmarks/flop_boards.py [--flops 18] [--seed 5] [--out FILE]
+
+The agent of hold'em solves a flop to a depth limit. What leaves are worth is the mean over sampled
+boards to come (`subgame.play.hunl.rollouts`); in a short decision there are few. Here each flop is
+solved with the values of few boards, as much of the solution is played as the agent plays, and a
+best response to it is computed in the game whose values are the mean over `MANY` boards. What it
+wins beyond a best response to the solution of that game is given in per cent of the pot, beside
+what it wins from the blueprint. The first boards are the same in all games. Flops are random. Half
+are of single-raised pots, the agent acts first, or the opponent has bet three quarters of the pot
+or three pots.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from race_commits import commit, processor
+from subgame.engines.factory import engine
+from subgame.engines.street import StreetEngine
+from subgame.games.holdem import hunl
+from subgame.play.agent import Event
+from subgame.play.hunl import rollouts
+from subgame.play.hunl.early import with_bet
+from subgame.play.hunl.street import SCHEDULE, BucketLeaves, LimitedStreet, evaluated, mixture
+from subgame.play.named import AgentOptions, named_agents
+from subgame.solve.schedule import parse
+from subgame.solve.solver import Run
+
+COUNTS = (1, 2, 4, 6, 8, 16, 49)
+MANY = 147
+ITERATIONS, ENOUGH = 40, 150
+"""Of a solve that is graded, and of the one that it is compared with."""
+US, OPPONENT = 1, 0
+RAISED, LIMPED = ((1, "r300"), (0, "c")), ((1, "c"), (0, "c"))
+SPOTS = [(RAISED, bet) for bet in (None, "r450", "r1800")]
+SPOTS += [(LIMPED, bet) for bet in (None, "r150", "r600")]
+"""The betting before the flop, and what the opponent bets there."""
+
+
+def street(agent: Any, flop: str, before: tuple[tuple[int, str], ...], bet: str | None) -> Any:
+    """The flop as the agent solves it."""
+    agent.begin(US, 0)
+    for player, action in (*before, (-1, flop)):
+        agent.observe(Event(player, action))
+    state = agent.early.follow(agent.line, agent.request(), len(agent.line))[0]
+    game = with_bet(agent.planner.game, state.reached.betting, bet)
+    here = replace(state.doubted(US), game=game)
+    return LimitedStreet(agent.planner.blueprint, here, state.abstract, US)
+
+
+def leaves(at: LimitedStreet, boards: int) -> BucketLeaves:
+    """Values that are the mean over so many boards."""
+    rollouts.BOARDS = boards
+    rollouts._known.cache_clear()
+    return evaluated(at, rollouts.Rollouts())[0]
+
+
+def solved(at: LimitedStreet, values: BucketLeaves, iterations: int) -> Any:
+    """What the agent plays on a street with such values at its end."""
+    on = StreetEngine(engine(at.tree), at.street, values)
+    run = Run(at.tree, parse(SCHEDULE), on=on, reach=at.reach)
+    run.advance(iterations)
+    laid = at.laid.over_street(at.street, on, at.reached.board, at.hands)
+    return mixture(on, US, at.reach, run.played(), laid)[0][US]
+
+
+def graded(at: LimitedStreet) -> dict[str, float]:
+    """What a best response wins from each strategy, in per cent of the pot."""
+    true = leaves(at, MANY)
+    on = StreetEngine(engine(at.tree), at.street, true)
+    met = np.asarray(on.opposing(OPPONENT, on.array(at.reach[US])))[0]
+    theirs = at.reach[OPPONENT][0]
+    pairs, pot = float(met[: len(theirs)] @ theirs), float(at.reached.betting.pot)
+
+    def loses(sigma: Any) -> float:
+        best = on.respond(OPPONENT, on.plan(US, sigma, at.reach[US])).roots
+        return float((best * at.reach[OPPONENT]).sum()) / pairs / pot * 100
+
+    laid = at.laid.over_street(at.street, on, at.reached.board, at.hands)[US]
+    least = loses(solved(at, true, ENOUGH))
+    lost = {"blueprint": loses(laid) - least}
+    for count in COUNTS:
+        lost[str(count)] = loses(solved(at, leaves(at, count), ITERATIONS)) - least
+    return lost
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--flops", type=int, default=18)
+    parser.add_argument("--seed", type=int, default=5)
+    parser.add_argument("--out", type=Path)
+    asked = parser.parse_args()
+    how = AgentOptions(seconds=None, iterations=500, values="rollouts")
+    agent: Any = named_agents(hunl(), ("limited", "uniform"), how)[0]
+    deck, random, rows = hunl().deck, Random(asked.seed), list[dict[str, Any]]()
+    for k in range(asked.flops):
+        flop = deck.name(sorted(random.sample(range(deck.size), 3)))
+        before, bet = SPOTS[k % len(SPOTS)]
+        lost = graded(street(agent, flop, before, bet))
+        line = " ".join(action for _, action in before)
+        rows.append({"flop": flop, "before": line, "bet": bet, "lost, % of the pot": lost})
+        print(json.dumps(rows[-1]), flush=True)
+    losses = [row["lost, % of the pot"] for row in rows]
+    mean = {name: float(np.mean([lost[name] for lost in losses])) for name in losses[0]}
+    worse = {
+        name: sum(lost[name] > lost["blueprint"] for lost in losses) for name in map(str, COUNTS)
+    }
+    print("mean", mean, "worse than the blueprint", worse)
+    if asked.out:
+        about = {
+            "title": "Flops solved with the values of few boards, graded with those of many",
+            "command": f"python benchmarks/flop_boards.py --flops {asked.flops} "
+            f"--seed {asked.seed}",
+            "commit": commit(Path(__file__).parents[1]),
+            "machine": processor(),
+            "date": datetime.now(UTC).date().isoformat(),
+            "seed": asked.seed,
+            "boards of the grades": MANY,
+            "mean lost, % of the pot": mean,
+            "flops on which more is lost than by the blueprint": worse,
+            "rows": rows,
+        }
+        asked.out.write_text(json.dumps(about, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
