@@ -100,7 +100,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=5)
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
-    how = AgentOptions(seconds=None, iterations=500, values="rollouts")
+    how = AgentOptions(values="rollouts")
     agent: Any = named_agents(hunl(), ("limited", "uniform"), how)[0]
     deck, random, rows = hunl().deck, Random(asked.seed), list[dict[str, Any]]()
     for k in range(asked.flops):
