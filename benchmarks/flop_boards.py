@@ -4,7 +4,8 @@
 
 The agent of hold'em solves a flop to a depth limit. What leaves are worth is the mean over sampled
 boards to come (`subgame.play.hunl.rollouts`); in a short decision there are few. Here each flop is
-solved with the values of few boards, as much of the solution is played as the agent plays, and a
+solved with the values of few boards, with and without the correction by their luck
+(`subgame.play.hunl.sampled`), as much of the solution is played as the agent plays, and a
 best response to it is computed in the game whose values are the mean over `MANY` boards. What it
 wins beyond a best response to the solution of that game is given in per cent of the pot, beside
 what it wins from the blueprint. The first boards are the same in all games. Flops are random. Half
@@ -18,6 +19,7 @@ import argparse
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -31,6 +33,8 @@ from subgame.games.holdem import hunl
 from subgame.play.agent import Event
 from subgame.play.hunl import rollouts
 from subgame.play.hunl.early import with_bet
+from subgame.play.hunl.rollouts import StreetRollouts
+from subgame.play.hunl.sampled import Control
 from subgame.play.hunl.street import SCHEDULE, BucketLeaves, LimitedStreet, evaluated, mixture
 from subgame.play.named import AgentOptions, named_agents
 from subgame.solve.schedule import parse
@@ -58,11 +62,24 @@ def street(agent: Any, flop: str, before: tuple[tuple[int, str], ...], bet: str 
     return LimitedStreet(agent.planner.blueprint, here, state.abstract, US)
 
 
-def leaves(at: LimitedStreet, boards: int) -> BucketLeaves:
+class Uncorrected(StreetRollouts):
+    """Rollouts whose means keep the luck of the sample."""
+
+    @cached_property
+    def control(self) -> Control:
+        return Control.unknown(*(len(self.at.buckets[p]) for p in (OPPONENT, US)))
+
+
+def leaves(
+    at: LimitedStreet, boards: int, by: type[StreetRollouts] = StreetRollouts
+) -> BucketLeaves:
     """Values that are the mean over so many boards."""
     rollouts.BOARDS = boards
     rollouts._known.cache_clear()
-    return evaluated(at, rollouts.Rollouts())[0]
+    return evaluated(at, lambda end: by(at).values(end.leaves))[0]
+
+
+KINDS = {"": StreetRollouts, " uncorrected": Uncorrected}
 
 
 def solved(at: LimitedStreet, values: BucketLeaves, iterations: int) -> Any:
@@ -90,7 +107,9 @@ def graded(at: LimitedStreet) -> dict[str, float]:
     least = loses(solved(at, true, ENOUGH))
     lost = {"blueprint": loses(laid) - least}
     for count in COUNTS:
-        lost[str(count)] = loses(solved(at, leaves(at, count), ITERATIONS)) - least
+        for name, by in KINDS.items():
+            sigma = solved(at, leaves(at, count, by), ITERATIONS)
+            lost[f"{count}{name}"] = loses(sigma) - least
     return lost
 
 
@@ -113,7 +132,9 @@ def main() -> None:
     losses = [row["lost, % of the pot"] for row in rows]
     mean = {name: float(np.mean([lost[name] for lost in losses])) for name in losses[0]}
     worse = {
-        name: sum(lost[name] > lost["blueprint"] for lost in losses) for name in map(str, COUNTS)
+        name: sum(lost[name] > lost["blueprint"] for lost in losses)
+        for name in mean
+        if name != "blueprint"
     }
     print("mean", mean, "worse than the blueprint", worse)
     if asked.out:

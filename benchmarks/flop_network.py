@@ -61,8 +61,9 @@ class Seeded(StreetRollouts):
         rollouts.BOARDS = count
         return evaluated(self.at, lambda end: self.values(end.leaves, end.until))[0]
 
-    def _known(self, timed: bool) -> Any:
-        return {}
+    @property
+    def _known(self) -> rollouts._Known:
+        return rollouts._Known()
 
     def _runouts(self) -> Any:
         reached, random = self.at.reached, Random(self.seed)

@@ -4,7 +4,8 @@ Brown, Sandholm & Amos 2018, Sec. 4 and 6. The opponent chooses among the bluepr
 blueprint biased towards folding, calling and raising. What both players win is taken from sampled
 cards to come: on each of them all betting that the blueprint knows is summed, for every pair of
 hands. A terminal pays ``stake * r_o(h) * r_p(j)``, after a showdown times who is ahead, so that a
-board is a few matrix products (see `by_bucket`).
+board is a few matrix products (see `by_bucket`). Means are corrected by the luck of the sample
+(`subgame.play.hunl.sampled`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
 from random import Random
 from typing import NamedTuple
@@ -25,6 +26,7 @@ from subgame.blueprints.stored import StoredBlueprint
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.rules import Betting
 from subgame.play.hunl.below import CHOICES, Below, by_bucket, what_follows
+from subgame.play.hunl.sampled import Board, Control, Mean
 from subgame.play.hunl.street import BucketValues, LimitedStreet, StreetEnd
 
 Singles = NDArray[np.float32]
@@ -33,30 +35,8 @@ BOARDS = 49
 """Boards that are looked at where there is no limit of time."""
 MOST = 4 * BOARDS
 """Boards after which values are good enough: the time is better spent on solving."""
-_Key = tuple[Below | None, bytes]
-"""What follows a leaf, and the chips that are won there."""
-
-
-@dataclass(eq=False)
-class _Sums:
-    """What was rolled out of a leaf on the first boards. Axes: as `street.BucketValues`."""
-
-    won: Singles = field(default_factory=lambda: np.zeros((1, 1, 1), np.float32))
-    """[k, b, c] what the opponent wins, over all boards and pairs of hands."""
-    pairs: Singles = field(default_factory=lambda: np.zeros((1, 1), np.float32))
-    """[b, c] how many pairs of hands that are."""
-    boards: int = 0
-
-    def add(self, won: Singles, pairs: Singles) -> None:
-        """Add a board."""
-        self.won, self.pairs = self.won + won, self.pairs + pairs
-        self.boards += 1
-
-    @property
-    def values(self) -> Singles:
-        """[k, b, c] the mean over pairs of hands."""
-        mean: Singles = (self.won / np.maximum(self.pairs, 1)).astype(np.float32)
-        return mean
+_Key = tuple[Below | None, bytes, bool]
+"""What follows a leaf, the chips that are won there, and whether there is a limit of time."""
 
 
 class _Seen(NamedTuple):
@@ -66,7 +46,7 @@ class _Seen(NamedTuple):
     hands: tuple[Ints, Ints]
     ahead: NDArray[np.int8]  # [h, j] 1 where h beats j, -1 where it loses
     counts: tuple[Singles, Singles]  # [bucket, kind] hands, of the opponent and of us
-    pairs: Singles  # [b, c] pairs of hands of two buckets
+    sampled: Board
 
 
 class _Leaf(NamedTuple):
@@ -80,12 +60,14 @@ class _Leaf(NamedTuple):
     """Real chips by these."""
 
 
-class _Known(NamedTuple):
+@dataclass(eq=False)
+class _Known:
     """What was rolled out on a street before, with the same hands."""
 
-    sums: dict[_Key, _Sums]
-    seen: dict[int, _Seen]
+    means: dict[_Key, Mean] = field(default_factory=dict)
+    seen: dict[int, _Seen] = field(default_factory=dict)
     """The boards, by their number."""
+    control: Control | None = None
 
 
 @lru_cache(maxsize=4)
@@ -95,13 +77,12 @@ def _known(
     held: tuple[bytes, ...],
     player: int,
     choices: int,
-    timed: bool,
 ) -> _Known:
     """Leaves that were rolled out. After another bet on the street most are the same.
 
     Within a limit of time each solve adds boards to what earlier ones had.
     """
-    return _Known({}, {})
+    return _Known()
 
 
 def _counted(buckets: Ints, kinds: Ints, free: NDArray[np.bool_]) -> Singles:
@@ -150,47 +131,66 @@ class StreetRollouts:
         at, buckets = self.at, self.at.buckets
         unknown = {n for n, l in enumerate(leaves) if self.below[l].below is None}
         skipped = unknown if at.shows_exactly else set[int]()
-        known = self._known(until is not None).sums
-        sums, left = dict[int, _Sums](), dict[_Key, tuple[int, _Sums]]()
+        known, shapes = self._known.means, self.control.shapes
+        means, left = dict[int, Mean](), dict[_Key, tuple[int, Mean]]()
         for n, l in enumerate(leaves):
             if n not in skipped:
                 below, chips, _ = self.below[l]
-                key = below, chips.tobytes()
-                sums[n] = known.setdefault(key, _Sums())
-                left[key] = l, sums[n]
+                key = below, chips.tobytes(), until is not None
+                means[n] = known.setdefault(key, Mean())
+                left[key] = l, means[n]
         self._roll(list(left.values()), until)
         shape = self.choices, len(leaves), len(buckets[at.opponent]), len(buckets[at.player])
         values: Singles = np.zeros(shape, np.float32)
-        for n, one in sums.items():
-            values[:, n] = self.below[leaves[n]].scale * one.values
-        boards = min((one.boards for one in sums.values()), default=BOARDS)
+        for n, mean in means.items():
+            if mean.boards:
+                values[:, n] = self.below[leaves[n]].scale * mean.values(shapes)
+        boards = min((mean.boards for mean in means.values()), default=BOARDS)
         return BucketValues(values, max(1, boards), frozenset(unknown))
 
-    def _known(self, timed: bool) -> _Known:
+    @property
+    def _known(self) -> _Known:
         """What was rolled out on this flop before, with the same hands."""
         at = self.at
-        board = tuple(at.reached.board)
-        return _known(at.blueprint, board, at.held, at.player, self.choices, timed)
+        return _known(at.blueprint, tuple(at.reached.board), at.held, at.player, self.choices)
 
-    def _roll(self, left: Sequence[tuple[int, _Sums]], until: float | None) -> None:
-        """Add boards to the sums of leaves, first to those that have the fewest.
+    @cached_property
+    def control(self) -> Control:
+        """What buckets win from each other on all boards, if that can be looked at."""
+        at = self.at
+        if not at.shows_exactly:
+            return Control.unknown(*(len(at.buckets[p]) for p in (at.opponent, at.player)))
+        known = self._known
+        if known.control is None:
+            order = at.opponent, at.player
+            mine, yours = (
+                np.eye(len(at.buckets[p]), dtype=np.float32)[at.bucket_of[p]] for p in order
+            )
+            held = np.ix_(*(at.hands[p] for p in order))
+            apart = at.reached.game.deck.disjoint[held]
+            won = (mine.T @ at.ahead @ yours).astype(np.float32)
+            known.control = Control.of(won, mine.T @ apart.astype(np.float32) @ yours)
+        return known.control
+
+    def _roll(self, left: Sequence[tuple[int, Mean]], until: float | None) -> None:
+        """Add boards to the means of leaves, first to those that have the fewest.
 
         The first board takes longest: what follows a leaf in the blueprint is then computed.
         """
-        boards = self._known(until is not None).seen
+        boards, shapes = self._known.seen, self.control.shapes
         most, longest = BOARDS if until is None else MOST, 0.0
-        first = min((sums.boards for _, sums in left), default=most)
+        first = min((mean.boards for _, mean in left), default=most)
         for number, board in enumerate(islice(self._runouts(), first, most), first):
             began = self.now()
             if until is not None and began + longest > until:
                 return
             seen = boards.get(number) or boards.setdefault(number, self._seen(board))
-            for leaf, sums in left:
-                if sums.boards > number:
+            for leaf, mean in left:
+                if mean.boards > number:
                     continue
                 if until is not None and self.now() > until:
                     return
-                sums.add(self._paid(leaf, seen), seen.pairs)
+                mean.add(self._paid(leaf, seen), seen.sampled, shapes)
             longest = max(longest, self.now() - began)
 
     def _seen(self, board: tuple[int, ...]) -> _Seen:
@@ -203,8 +203,9 @@ class StreetRollouts:
         )
         strength = [ranks[hands] for hands, _ in (kinds[o], kinds[1 - o])]
         ahead = np.sign(strength[0][:, None] - strength[1]).astype(np.int8)
-        pairs = np.outer(mine.sum(1), yours.sum(1))
-        return _Seen(board, (kinds[0][0], kinds[1][0]), ahead, (mine, yours), pairs)
+        won, pairs = mine @ ahead.astype(np.float32) @ yours.T, np.outer(mine.sum(1), yours.sum(1))
+        sampled = Board.of(won, pairs, self.control)
+        return _Seen(board, (kinds[0][0], kinds[1][0]), ahead, (mine, yours), sampled)
 
     def _kinds(self, board: tuple[int, ...], ranks: NDArray[np.int16], hands: Ints) -> _Kinds:
         """Hands that play and win alike on a board: one hand of each kind, [hand] the kind."""

@@ -54,7 +54,7 @@ within half a percent of the pot. Further ones take time in which nothing is gai
 SCHEDULE = "dcfr"
 COMPARING = len(SHARES) + 2
 """Iterations in whose time a solution is compared with the blueprint."""
-FEWEST = 4
+FEWEST = 2
 """Boards of rollouts below which a solution that ran out of time is not used."""
 
 
