@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import combinations, permutations
+from itertools import combinations, count, permutations
 from math import comb
 from typing import Any
 
@@ -21,7 +21,15 @@ from subgame.play.hunl import rollouts
 from subgame.play.hunl.below import CHOICES
 from subgame.play.hunl.rollouts import BOARDS, Rollouts, StreetRollouts, _Seen
 from subgame.play.hunl.sampled import Board, Control, Mean
-from subgame.play.hunl.street import BucketLeaves, LimitedStreet, evaluated, solve_street
+from subgame.play.hunl.street import (
+    BucketLeaves,
+    LimitedStreet,
+    SolvedStreet,
+    evaluated,
+    solve_street,
+    street_solved,
+)
+from subgame.refine.live import MINIMUM
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.solver import Limits
 
@@ -190,6 +198,25 @@ def test_an_all_in_pays_what_it_wins_on_all_boards_to_come(
             won, met = equities(boards, deck, whole[None])
             wanted = 600 * (2 * won - met)[..., 0].sum(0) / comb(len(left) - 4, 2)
             assert result[l, k] == pytest.approx(wanted[here.hands[p]], rel=1e-4, abs=1e-2)
+
+
+def test_time_that_iterations_do_not_need_goes_into_more_boards(
+    street: LimitedStreet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock shows one second more whenever somebody looks at it."""
+
+    def solved(seconds: float) -> SolvedStreet:
+        known = rollouts._Known()
+        monkeypatch.setattr(rollouts, "_known", lambda *_: known)
+        return street_solved(street, Rollouts(), Limits(seconds=seconds), count(1).__next__)
+
+    monkeypatch.setattr(rollouts, "_known", lambda *_: rollouts._Known())
+    half = evaluated(street, Rollouts(), 200, count(1).__next__)[1]
+    assert half < solved(400).boards < rollouts.MOST
+    assert solved(400).iterations > MINIMUM
+    few = solved(12)
+    assert few.stopped == "values of 1 boards are too few"
+    assert not few.played
 
 
 def test_a_street_is_solved(street: LimitedStreet) -> None:

@@ -46,8 +46,8 @@ Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
 FAINT = 5e-3
 """Hands below this share of the likeliest one are left out."""
-EVALUATING = 0.7
-"""The share of the time for values at the limit; the rest is for solving."""
+EVALUATING = 0.5
+"""The least share of the time for values at the limit; the rest is for solving."""
 CONVERGED = 100
 """Iterations after which a street is solved better than its values are known: by 64 of them to
 within half a percent of the pot. Further ones take time in which nothing is gained."""
@@ -367,21 +367,34 @@ def street_solved(
     limits: Limits,
     now: Callable[[], float] = time.perf_counter,
 ) -> SolvedStreet:
-    """Solve a street to its end; up to `EVALUATING` of the time goes into values there.
+    """Solve a street to its end.
 
-    Nothing is solved if there was time for the values of a few boards only.
+    `EVALUATING` of the time goes into values there, and more if all iterations fit into less than
+    the rest. Nothing is solved if there was time for the values of a few boards only.
     """
     began = now()
-    until = None if limits.seconds is None else began + EVALUATING * limits.seconds
-    leaves, boards = evaluated(at, evaluator, until, now)
-    on = StreetEngine(engine(at.tree), at.street, leaves)
-    run = Run(at.tree, parse(SCHEDULE), on=on, reach=at.reach)
-    if until is not None and 0 < boards < FEWEST:
-        return SolvedStreet(at, on, (), boards, 0, f"values of {boards} boards are too few")
-    run.advance(1)  # the first iteration takes longer than others, so it says nothing of them
-    stop = limits
-    if limits.seconds is not None:
-        most = CONVERGED if limits.iterations is None else min(limits.iterations, CONVERGED)
+
+    def start(until: float | None) -> tuple[StreetEngine, Run, int]:
+        leaves, boards = evaluated(at, evaluator, until, now)
+        on = StreetEngine(engine(at.tree), at.street, leaves)
+        return on, Run(at.tree, parse(SCHEDULE), on=on, reach=at.reach), boards
+
+    if limits.seconds is None:
+        on, run, boards = start(None)
+        stop = limits
+    else:
+        until = began + EVALUATING * limits.seconds
+        on, run, boards = start(until)
+        if 0 < boards < FEWEST:
+            why = f"values of {boards} boards are too few"
+            return SolvedStreet(at, on, (), boards, 0, why)
+        run.advance(1)  # the first iteration takes longer than others, so it says nothing of them
+        before, most = now(), CONVERGED if limits.iterations is None else limits.iterations
+        run.advance(1)
+        most = min(most, CONVERGED)
+        left = began + limits.seconds - (most + COMPARING) * (now() - before)
+        if boards and left > until:
+            on, run, boards = start(left)
         stop = Limits(most, max(limits.seconds - (now() - began), 1e-3))
     stopped = drive(run, stop, measured=False, now=now, reserve=COMPARING)
     return SolvedStreet(at, on, run.played(), boards, run.iteration, stopped)
