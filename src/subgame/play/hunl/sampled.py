@@ -11,7 +11,7 @@ Axes: k = continuation, b and c = buckets of the opponent and of us, f = shape o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,7 +71,7 @@ class Mean:
     """[b, c] the luck, over all boards and pairs."""
     squares: Any = 0.0
     """[f, g] the products of the luck's shapes."""
-    products: Any = field(default=0.0)
+    products: Any = 0.0
     """[k, f] the products of what is won with the luck's shapes."""
     boards: int = 0
 
