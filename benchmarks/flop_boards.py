@@ -8,9 +8,10 @@ solved with the values of few boards, with and without the correction by their l
 (`subgame.play.hunl.sampled`), as much of the solution is played as the agent plays, and a
 best response to it is computed in the game whose values are the mean over `MANY` boards. What it
 wins beyond a best response to the solution of that game is given in per cent of the pot, beside
-what it wins from the blueprint. The first boards are the same in all games. Flops are random. Half
-are of single-raised pots, the agent acts first, or the opponent has bet three quarters of the pot
-or three pots.
+what it wins from the blueprint. Also given is what the solution wins from an opponent who plays the
+blueprint to the end, beyond what the blueprint wins from it. "Cold" solves do not begin with the
+blueprint. The first boards are the same in all games. Flops are random. Half are of single-raised
+pots, the agent acts first, or the opponent has bet three quarters of the pot or three pots.
 """
 
 from __future__ import annotations
@@ -32,17 +33,26 @@ from subgame.engines.street import StreetEngine
 from subgame.games.holdem import hunl
 from subgame.play.agent import Event
 from subgame.play.hunl import rollouts
+from subgame.play.hunl.below import CHOICES
 from subgame.play.hunl.early import with_bet
+from subgame.play.hunl.laid import warm
 from subgame.play.hunl.rollouts import StreetRollouts
 from subgame.play.hunl.sampled import Control
-from subgame.play.hunl.street import SCHEDULE, BucketLeaves, LimitedStreet, evaluated, mixture
+from subgame.play.hunl.street import (
+    KEPT,
+    SCHEDULE,
+    BucketLeaves,
+    LimitedStreet,
+    evaluated,
+    mixture,
+)
 from subgame.play.named import AgentOptions, named_agents
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
 
 COUNTS = (1, 2, 4, 6, 8, 16, 49)
 MANY = 147
-ITERATIONS, ENOUGH = 40, 150
+ITERATIONS, ENOUGH = KEPT, 150
 """Of a solve that is graded, and of the one that it is compared with."""
 US, OPPONENT = 1, 0
 RAISED, LIMPED = ((1, "r300"), (0, "c")), ((1, "c"), (0, "c"))
@@ -51,15 +61,18 @@ SPOTS += [(LIMPED, bet) for bet in (None, "r150", "r600")]
 """The betting before the flop, and what the opponent bets there."""
 
 
-def street(agent: Any, flop: str, before: tuple[tuple[int, str], ...], bet: str | None) -> Any:
-    """The flop as the agent solves it."""
+def street(
+    agent: Any, flop: str, before: tuple[tuple[int, str], ...], bet: str | None
+) -> tuple[LimitedStreet, Any]:
+    """The flop as the agent solves it, and the opponent's range as the blueprint has it."""
     agent.begin(US, 0)
     for player, action in (*before, (-1, flop)):
         agent.observe(Event(player, action))
     state = agent.early.follow(agent.line, agent.request(), len(agent.line))[0]
     game = with_bet(agent.planner.game, state.reached.betting, bet)
     here = replace(state.doubted(US), game=game)
-    return LimitedStreet(agent.planner.blueprint, here, state.abstract, US)
+    at = LimitedStreet(agent.planner.blueprint, here, state.abstract, US)
+    return at, state.reached.reach[OPPONENT][at.hands[OPPONENT]]
 
 
 class Uncorrected(StreetRollouts):
@@ -82,35 +95,57 @@ def leaves(
 KINDS = {"": StreetRollouts, " uncorrected": Uncorrected}
 
 
-def solved(at: LimitedStreet, values: BucketLeaves, iterations: int) -> Any:
+def solved(at: LimitedStreet, values: BucketLeaves, iterations: int, warmly: bool = True) -> Any:
     """What the agent plays on a street with such values at its end."""
     on = StreetEngine(engine(at.tree), at.street, values)
     run = Run(at.tree, parse(SCHEDULE), on=on, reach=at.reach)
-    run.advance(iterations)
     laid = at.laid.over_street(at.street, on, at.reached.board, at.hands)
+    if warmly:
+        run.cfr.begin_with(warm(on, laid, at.reach, float(at.reached.betting.pot)))
+    run.advance(iterations)
     return mixture(on, US, at.reach, run.played(), laid)[0][US]
 
 
-def graded(at: LimitedStreet) -> dict[str, float]:
-    """What a best response wins from each strategy, in per cent of the pot."""
+def followed(at: LimitedStreet, on: StreetEngine, laid: Any) -> Any:
+    """The opponent's blueprint over the street, which is followed behind its leaves as well."""
+    sigma, street, past = laid.copy(), at.street, on.sides[OPPONENT].roots
+    chosen = np.ones(len(sigma), bool)
+    for first, names in zip(street.first[OPPONENT], street.actions[OPPONENT], strict=True):
+        chosen[first - past : first - past + len(names)] = False
+    sigma[chosen] = np.arange(chosen.sum())[:, None] % CHOICES == 0
+    return sigma
+
+
+def graded(at: LimitedStreet, arriving: Any) -> dict[str, dict[str, float]]:
+    """What a best response wins from each strategy, and what it wins from the blueprint, in per
+    cent of the pot; `arriving` is the range of an opponent who plays the blueprint."""
     true = leaves(at, MANY)
     on = StreetEngine(engine(at.tree), at.street, true)
-    met = np.asarray(on.opposing(OPPONENT, on.array(at.reach[US])))[0]
-    theirs = at.reach[OPPONENT][0]
-    pairs, pot = float(met[: len(theirs)] @ theirs), float(at.reached.betting.pot)
+    met = np.asarray(on.opposing(OPPONENT, on.array(at.reach[US])))[0, : len(arriving)]
+    laid = at.laid.over_street(at.street, on, at.reached.board, at.hands)
+    opponent = followed(at, on, laid[OPPONENT])
 
-    def loses(sigma: Any) -> float:
-        best = on.respond(OPPONENT, on.plan(US, sigma, at.reach[US])).roots
-        return float((best * at.reach[OPPONENT]).sum()) / pairs / pot * 100
+    def share(values: Any, theirs: Any) -> float:
+        pot = float(at.reached.betting.pot)
+        return float((values[0] * theirs).sum()) / float(met @ theirs) / pot * 100
 
-    laid = at.laid.over_street(at.street, on, at.reached.board, at.hands)[US]
-    least = loses(solved(at, true, ENOUGH))
-    lost = {"blueprint": loses(laid) - least}
+    def grades(sigma: Any) -> tuple[float, float]:
+        plan = on.plan(US, sigma, at.reach[US])
+        best, same = on.respond(OPPONENT, plan), on.values(OPPONENT, opponent, plan)
+        return share(best.roots, at.reach[OPPONENT][0]), -share(same.roots, arriving)
+
+    (least, won), blueprint = grades(solved(at, true, ENOUGH)), grades(laid[US])
+    lost, gained = {"blueprint": blueprint[0] - least}, {"solution": won - blueprint[1]}
+
+    def grade(name: str, sigma: Any) -> None:
+        loses, wins = grades(sigma)
+        lost[name], gained[name] = loses - least, wins - blueprint[1]
+
     for count in COUNTS:
         for name, by in KINDS.items():
-            sigma = solved(at, leaves(at, count, by), ITERATIONS)
-            lost[f"{count}{name}"] = loses(sigma) - least
-    return lost
+            grade(f"{count}{name}", solved(at, leaves(at, count, by), ITERATIONS))
+        grade(f"{count} cold", solved(at, leaves(at, count), ITERATIONS, warmly=False))
+    return {"lost, % of the pot": lost, "won from the blueprint, % of the pot": gained}
 
 
 def main() -> None:
@@ -125,18 +160,21 @@ def main() -> None:
     for k in range(asked.flops):
         flop = deck.name(sorted(random.sample(range(deck.size), 3)))
         before, bet = SPOTS[k % len(SPOTS)]
-        lost = graded(street(agent, flop, before, bet))
+        grades = graded(*street(agent, flop, before, bet))
         line = " ".join(action for _, action in before)
-        rows.append({"flop": flop, "before": line, "bet": bet, "lost, % of the pot": lost})
+        rows.append({"flop": flop, "before": line, "bet": bet, **grades})
         print(json.dumps(rows[-1]), flush=True)
     losses = [row["lost, % of the pot"] for row in rows]
-    mean = {name: float(np.mean([lost[name] for lost in losses])) for name in losses[0]}
+    mean, gained = (
+        {name: float(np.mean([row[kind][name] for row in rows])) for name in rows[0][kind]}
+        for kind in ("lost, % of the pot", "won from the blueprint, % of the pot")
+    )
     worse = {
         name: sum(lost[name] > lost["blueprint"] for lost in losses)
         for name in mean
         if name != "blueprint"
     }
-    print("mean", mean, "worse than the blueprint", worse)
+    print("mean", mean, "worse than the blueprint", worse, "won", gained)
     if asked.out:
         about = {
             "title": "Flops solved with the values of few boards, graded with those of many",
@@ -147,7 +185,9 @@ def main() -> None:
             "date": datetime.now(UTC).date().isoformat(),
             "seed": asked.seed,
             "boards of the grades": MANY,
+            "iterations": ITERATIONS,
             "mean lost, % of the pot": mean,
+            "mean won from the blueprint, % of the pot": gained,
             "flops on which more is lost than by the blueprint": worse,
             "rows": rows,
         }

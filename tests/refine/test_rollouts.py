@@ -219,6 +219,19 @@ def test_time_that_iterations_do_not_need_goes_into_more_boards(
     assert not few.played
 
 
+def test_the_first_iteration_plays_the_blueprint(street: LimitedStreet) -> None:
+    solved = street_solved(street, Rollouts(2), Limits(iterations=1))
+    laid = street.laid.over_street(street.street, solved.on, street.reached.board, street.hands)
+    for p, (sigma, wanted) in enumerate(zip(solved.played, laid, strict=True)):
+        played, blueprint = (
+            np.asarray(solved.on.descend(p, np.asarray(s), street.reach[p]))
+            for s in (sigma, wanted)
+        )
+        assert played == pytest.approx(blueprint, abs=1e-6)
+        assert blueprint.max() > 0.1
+        assert np.ptp(wanted) > 0.5  # not uniform
+
+
 def test_a_street_is_solved(street: LimitedStreet) -> None:
     plan = solve_street(street, Rollouts(), Limits(iterations=20))
     assert plan.iterations == 20

@@ -99,6 +99,11 @@ class Cfr:
         self._fused = learner is None and engine.fused and prediction == 1
         self._loop: Loop | None = None
 
+    def begin_with(self, regrets: tuple[Floats, Floats]) -> None:
+        """Begin with such regrets; a strategy in proportion to which they are is played first."""
+        for mine, first in zip(self.pair, regrets, strict=True):
+            mine.regret[...] = self.engine.array(first)
+
     @property
     def _plain(self) -> bool:
         """Whether it runs on a sequence tree without a gadget, on the CPU."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from subgame.blueprints.follow import DETERMINISTIC, AbstractDecision, FollowedBetting
 from subgame.blueprints.stored import StoredBlueprint
+from subgame.engines.arrays import as_numpy
 from subgame.engines.street import StreetEngine
 from subgame.games.holdem.game import HoldemState
 from subgame.games.holdem.rules import Betting
@@ -20,6 +21,9 @@ from subgame.tree.ranges.betting_tree import Street
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+WARM = 10.0
+"""Regrets with which a solve begins, in pots for each hand of the opponent that is met. A tenth or
+ten times as many did as well on twelve flops."""
 
 
 class Laid:
@@ -86,3 +90,19 @@ class Laid:
             return sigma
 
         return Followed(tree, both(laid))
+
+
+def warm(
+    on: StreetEngine, laid: Sequence[Floats], reach: Sequence[Floats], pot: float
+) -> tuple[Floats, Floats]:
+    """[own action, slot] regrets from which a solve begins, in proportion to what is `laid`.
+
+    The first iteration plays the blueprint (Brown & Sandholm 2016, Strategy-Based Warm Starting).
+    """
+
+    def regrets(p: int) -> Floats:
+        met = as_numpy(on.opposing(p, on.array(reach[1 - p])))[0]
+        begun: Floats = WARM * pot * laid[p] * met[: laid[p].shape[1]]
+        return begun
+
+    return both(regrets)

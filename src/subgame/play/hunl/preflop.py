@@ -17,6 +17,7 @@ from subgame.blueprints.follow import FollowedBetting
 from subgame.engines.street import ClassHands, LeafTable, StreetEngine
 from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.translation import mapping
+from subgame.play.hunl.laid import warm
 from subgame.play.hunl.preflop_values import PreflopValues
 from subgame.play.hunl.street import (
     COMPARING,
@@ -67,6 +68,7 @@ def solve_before_flop(
     schedule, most = parse(SCHEDULE), limits.iterations or ITERATIONS
     cfr, us = Cfr(on, reach=(one, two)), at.player
     laid = at.laid.over_street(street, on, (), (first, first))
+    cfr.begin_with(warm(on, laid, (one, two), float(at.reached.betting.pot)))
 
     def advance(done: int, count: int) -> None:
         cfr.advance(schedule.discounts(done + 1, count + 1), done + 1)

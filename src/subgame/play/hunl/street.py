@@ -30,7 +30,7 @@ from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.sizes import STREETS
 from subgame.games.holdem.spots import endgame
-from subgame.play.hunl.laid import Laid
+from subgame.play.hunl.laid import Laid, warm
 from subgame.refine.accept import SHARES, best_mixture
 from subgame.refine.limit import LeafEvaluator
 from subgame.refine.live import MINIMUM, Rows
@@ -51,6 +51,9 @@ EVALUATING = 0.5
 CONVERGED = 100
 """Iterations after which a street is solved better than its values are known: by 64 of them to
 within half a percent of the pot. Further ones take time in which nothing is gained."""
+KEPT = 50
+"""Iterations for which time is kept while values are computed. Solves begin with the blueprint, so
+that more iterations help less than more boards."""
 SCHEDULE = "dcfr"
 COMPARING = len(SHARES) + 2
 """Iterations in whose time a solution is compared with the blueprint."""
@@ -369,15 +372,18 @@ def street_solved(
 ) -> SolvedStreet:
     """Solve a street to its end.
 
-    `EVALUATING` of the time goes into values there, and more if all iterations fit into less than
-    the rest. Nothing is solved if there was time for the values of a few boards only.
+    `EVALUATING` of the time goes into values there, and more if `KEPT` iterations fit into less
+    than the rest. Nothing is solved if there was time for the values of a few boards only.
     """
     began = now()
 
     def start(until: float | None) -> tuple[StreetEngine, Run, int]:
         leaves, boards = evaluated(at, evaluator, until, now)
         on = StreetEngine(engine(at.tree), at.street, leaves)
-        return on, Run(at.tree, parse(SCHEDULE), on=on, reach=at.reach), boards
+        run = Run(at.tree, parse(SCHEDULE), on=on, reach=at.reach)
+        laid = at.laid.over_street(at.street, on, at.reached.board, at.hands)
+        run.cfr.begin_with(warm(on, laid, at.reach, float(at.reached.betting.pot)))
+        return on, run, boards
 
     if limits.seconds is None:
         on, run, boards = start(None)
@@ -392,7 +398,8 @@ def street_solved(
         before, most = now(), CONVERGED if limits.iterations is None else limits.iterations
         run.advance(1)
         most = min(most, CONVERGED)
-        left = began + limits.seconds - (most + COMPARING) * (now() - before)
+        kept = min(most, KEPT) + COMPARING
+        left = began + limits.seconds - kept * (now() - before)
         if boards and left > until:
             on, run, boards = start(left)
         stop = Limits(most, max(limits.seconds - (now() - began), 1e-3))
