@@ -19,6 +19,7 @@ from subgame.games.holdem.translation import mapping
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.hunl import preflop_values
 from subgame.play.hunl.below import Continuation, more_of_each
+from subgame.play.hunl.laid import warm
 from subgame.play.hunl.preflop import _leaf, solve_before_flop
 from subgame.play.hunl.preflop_responses import SOLVED, Generation, self_generated
 from subgame.play.hunl.preflop_values import PreflopSums, PreflopValues, draw, trainer_of
@@ -78,8 +79,11 @@ def far_from_exact_values(
     limit = limited_ranges(tree, Limit(blueprint, "before the flop", player, offered))
     assert isinstance(limit, RangeLimit)
     exact = Run(tree, parse("dcfr"), on=limit.street)
-    exact.advance(40)
     street, hands = limit.street.street, limit.plain.tree.units[0].hands
+    laid = at.laid.over_street(street, limit.street, (), hands)
+    roots = [limit.street.roots(p) for p in (0, 1)]
+    exact.cfr.begin_with(warm(limit.street, laid, roots, float(start.betting.pot)))
+    exact.advance(40)
     far = 0.0
     for p in (0, 1):
         past = limit.street.sides[p].roots
