@@ -112,6 +112,7 @@ def followed(at: LimitedStreet, on: StreetEngine, laid: Any) -> Any:
     chosen = np.ones(len(sigma), bool)
     for first, names in zip(street.first[OPPONENT], street.actions[OPPONENT], strict=True):
         chosen[first - past : first - past + len(names)] = False
+    # Behind each leaf are `CHOICES` rows, the blueprint's first.
     sigma[chosen] = np.arange(chosen.sum())[:, None] % CHOICES == 0
     return sigma
 

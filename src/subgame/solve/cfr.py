@@ -100,7 +100,10 @@ class Cfr:
         self._loop: Loop | None = None
 
     def begin_with(self, regrets: tuple[Floats, Floats]) -> None:
-        """Begin with such regrets; a strategy in proportion to which they are is played first."""
+        """Begin with regrets in float, as the engine lays them out.
+
+        The first iteration plays the strategy to which they are proportional.
+        """
         for mine, first in zip(self.pair, regrets, strict=True):
             mine.regret[...] = self.engine.array(first)
 

@@ -22,8 +22,7 @@ from subgame.tree.ranges.betting_tree import Street
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 WARM = 10.0
-"""Regrets with which a solve begins, in pots for each hand of the opponent that is met. A tenth or
-ten times as many did as well on twelve flops."""
+"""Regrets with which a solve begins, in pots for each hand of the opponent that is met."""
 
 
 class Laid:
@@ -102,7 +101,7 @@ def warm(
 
     def regrets(p: int) -> Floats:
         met = as_numpy(on.opposing(p, on.array(reach[1 - p])))[0]
-        begun: Floats = WARM * pot * laid[p] * met[: laid[p].shape[1]]
+        begun: Floats = WARM * pot * laid[p] * met
         return begun
 
     return both(regrets)

@@ -52,8 +52,8 @@ CONVERGED = 100
 """Iterations after which a street is solved better than its values are known: by 64 of them to
 within half a percent of the pot. Further ones take time in which nothing is gained."""
 KEPT = 50
-"""Iterations for which time is kept while values are computed. Solves begin with the blueprint, so
-that more iterations help less than more boards."""
+"""Iterations for which time is kept while values are computed; the time of more of them goes into
+more boards."""
 SCHEDULE = "dcfr"
 COMPARING = len(SHARES) + 2
 """Iterations in whose time a solution is compared with the blueprint."""
@@ -317,10 +317,14 @@ class BucketLeaves:
 
 @dataclass(frozen=True, eq=False)
 class SolvedStreet:
-    """A street solved to its end. `played` [own action, h] are both players' strategies."""
+    """A street solved to its end.
+
+    `played` [own action, h] are both players' strategies, `laid` what the blueprint plays there.
+    """
 
     at: LimitedStreet
     on: StreetEngine
+    laid: tuple[Floats, Floats]
     played: tuple[Any, ...]
     boards: int
     iterations: int
@@ -377,23 +381,25 @@ def street_solved(
     """
     began = now()
 
-    def start(until: float | None) -> tuple[StreetEngine, Run, int]:
+    def values(until: float | None) -> tuple[StreetEngine, int]:
         leaves, boards = evaluated(at, evaluator, until, now)
-        on = StreetEngine(engine(at.tree), at.street, leaves)
-        run = Run(at.tree, parse(SCHEDULE), on=on, reach=at.reach)
-        laid = at.laid.over_street(at.street, on, at.reached.board, at.hands)
-        run.cfr.begin_with(warm(on, laid, at.reach, float(at.reached.betting.pot)))
-        return on, run, boards
+        return StreetEngine(engine(at.tree), at.street, leaves), boards
 
-    if limits.seconds is None:
-        on, run, boards = start(None)
+    def start(on: StreetEngine, laid: tuple[Floats, Floats]) -> Run:
+        run = Run(at.tree, parse(SCHEDULE), on=on, reach=at.reach)
+        run.cfr.begin_with(warm(on, laid, at.reach, float(at.reached.betting.pot)))
+        return run
+
+    until = None if limits.seconds is None else began + EVALUATING * limits.seconds
+    on, boards = values(until)
+    laid = at.laid.over_street(at.street, on, at.reached.board, at.hands)
+    if until is not None and 0 < boards < FEWEST:
+        why = f"values of {boards} boards are too few"
+        return SolvedStreet(at, on, laid, (), boards, 0, why)
+    run = start(on, laid)
+    if limits.seconds is None or until is None:
         stop = limits
     else:
-        until = began + EVALUATING * limits.seconds
-        on, run, boards = start(until)
-        if 0 < boards < FEWEST:
-            why = f"values of {boards} boards are too few"
-            return SolvedStreet(at, on, (), boards, 0, why)
         run.advance(1)  # the first iteration takes longer than others, so it says nothing of them
         before, most = now(), CONVERGED if limits.iterations is None else limits.iterations
         run.advance(1)
@@ -401,10 +407,11 @@ def street_solved(
         kept = min(most, KEPT) + COMPARING
         left = began + limits.seconds - kept * (now() - before)
         if boards and left > until:
-            on, run, boards = start(left)
+            on, boards = values(left)
+            run = start(on, laid)
         stop = Limits(most, max(limits.seconds - (now() - began), 1e-3))
     stopped = drive(run, stop, measured=False, now=now, reserve=COMPARING)
-    return SolvedStreet(at, on, run.played(), boards, run.iteration, stopped)
+    return SolvedStreet(at, on, laid, run.played(), boards, run.iteration, stopped)
 
 
 def solve_street(
@@ -422,10 +429,9 @@ def solve_street(
     count, boards = solved.iterations, solved.boards
     if not solved.played:
         return StreetPlan({}, boards, 0, solved.stopped)
-    us, laid = at.player, at.laid.over_street(at.street, solved.on, at.reached.board, at.hands)
     rejected, share = too_little(solved.stopped, count), 1.0
     if not rejected:
-        played, share = mixture(solved.on, us, at.reach, solved.played, laid)
+        played, share = mixture(solved.on, at.player, at.reach, solved.played, solved.laid)
         solved = replace(solved, played=played)
         rejected = "" if share else f"after {count:,} iterations it loses more than the blueprint"
     return StreetPlan(solved.by_history, boards, count, rejected, share)
