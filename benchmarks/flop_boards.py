@@ -39,7 +39,6 @@ from subgame.play.hunl.laid import warm
 from subgame.play.hunl.rollouts import StreetRollouts
 from subgame.play.hunl.sampled import Control
 from subgame.play.hunl.street import (
-    KEPT,
     SCHEDULE,
     BucketLeaves,
     LimitedStreet,
@@ -52,7 +51,7 @@ from subgame.solve.solver import Run
 
 COUNTS = (1, 2, 4, 6, 8, 16, 49)
 MANY = 147
-ITERATIONS, ENOUGH = KEPT, 150
+ITERATIONS, ENOUGH = 50, 150
 """Of a solve that is graded, and of the one that it is compared with."""
 US, OPPONENT = 1, 0
 RAISED, LIMPED = ((1, "r300"), (0, "c")), ((1, "c"), (0, "c"))

@@ -13,6 +13,8 @@ from subgame.engines.numba.compiling import njit
 from subgame.tree.public_tree import Reals
 
 Floats = NDArray[np.float64]
+LANES = 16
+"""Buckets that are passed over together."""
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -129,6 +131,38 @@ def shown(reach, ahead, out):
                     out[l, h] += reach[l, j] * ahead[j, h]
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def reached(weights, place, first, parent, last, out):
+    """[bucket, z] a player's reach of the ends z by the actions of one street.
+
+    Actions come after those before them, those of a decision in a row; `first` is where decisions
+    begin, with the end. `place` is an action's row of the `weights` [row, bucket], -1 on other
+    streets. `parent` and `last` are the actions before an action or an end, plus one; 0: none.
+    """
+    reach, total = np.ones((1 + len(place), LANES), np.float32), np.empty(LANES, np.float32)
+    for start in range(0, weights.shape[1], LANES):  # so few stay in the cache for all actions
+        many = min(LANES, weights.shape[1] - start)
+        for d in range(len(first) - 1):
+            total[:] = 0
+            for q in range(first[d], first[d + 1]):
+                row = place[q]
+                if row < 0:
+                    reach[1 + q] = reach[parent[q]]
+                    continue
+                for b in range(many):
+                    reach[1 + q, b] = weights[row, start + b]
+                    total[b] += reach[1 + q, b]
+            if place[first[d]] >= 0:
+                for b in range(LANES):
+                    total[b] = 1 / max(total[b], np.float32(1e-9))
+                for q in range(first[d], first[d + 1]):
+                    for b in range(LANES):
+                        reach[1 + q, b] *= total[b] * reach[parent[q], b]
+        for b in range(many):
+            for z in range(len(last)):
+                out[start + b, z] = reach[last[z], b]
+
+
 def contiguous(array: Reals) -> Floats:
     """The array as the kernels are compiled for."""
     return np.ascontiguousarray(array, np.float64)
@@ -172,3 +206,4 @@ def load() -> None:
     shown(single, single, single.copy())
     reach, won = one[:, None], np.ones((1, 2, 1), np.float32)
     paid(won, reach[..., 0], reach, none[:, None].repeat(2, 0), none, none, reach, reach.copy())
+    reached(single, none, np.arange(2), none, none, single.copy())

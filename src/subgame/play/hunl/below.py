@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.engines.arrays import Array
+from subgame.engines.numba.street_kernels import reached
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.tree.betting_arrays import FOLD, SHOWN, BettingArrays
 
@@ -47,9 +48,8 @@ class _Side(NamedTuple):
     street: Ints  # [q]
     row: Ints  # [q] of the blueprint's table of the street
     code: Ints  # [q]
-    first: Ints  # [decision] its first action
+    first: Ints  # [decision + 1] its first action; at last the number of actions
     parent: Ints  # [q] the action before it, plus one; 0: none
-    levels: list[Ints]  # actions by how many come before them
 
 
 class _End(NamedTuple):
@@ -82,10 +82,7 @@ class Below:
 
         The continuations are those of the same betting tree.
         """
-        return [
-            (s, np.stack([self._factor(p, continuation, s) for continuation in among]))
-            for s in np.unique(self.sides[p].street).tolist()
-        ]
+        return [(s, self._factor(p, among, s)) for s in np.unique(self.sides[p].street).tolist()]
 
     def chips(self, o: int) -> Floats:
         """[z] what player `o` wins; at a showdown with the better hand, as the other would."""
@@ -105,24 +102,21 @@ class Below:
             out = np.multiply(out, here, out=here)
         return out
 
-    def _factor(self, p: int, going_on: Continuation, street: int) -> Singles:
-        """[bucket, z] a player's reach of the terminals by the actions of one street."""
+    def _factor(self, p: int, among: Sequence[Continuation], street: int) -> Singles:
+        """[k, bucket, z] a player's reach of the terminals by the actions of one street."""
         side = self.sides[p]
-        units = np.asarray(going_on.blueprint.probabilities[street])
-        sigma = np.ones((len(side.row), units.shape[1]), np.float32)
-        here = side.street == street
-        sigma[here] = units[side.row[here]]
-        if going_on.bias > 0:
-            liked = np.minimum(np.maximum(side.code, FOLD), 1) + 2 == going_on.bias
-            sigma[liked] *= FACTOR
-        sums = np.add.reduceat(sigma, side.first, axis=0)
-        width = np.diff(np.append(side.first, len(sigma)))
-        sigma /= np.repeat(np.maximum(sums, 1e-9), width, axis=0)
-        sigma[~here] = 1
-        out = np.ones((1 + len(sigma), units.shape[1]), np.float32)
-        for level in side.levels:
-            out[1 + level] = sigma[level] * out[side.parent[level]]
-        return np.ascontiguousarray(out[self.last[p]].T)
+        here = np.flatnonzero(side.street == street)
+        rows, kind = side.row[here], np.minimum(np.maximum(side.code[here], FOLD), 1) + 2
+        place = np.full(len(side.row), -1)
+        place[here] = np.arange(len(here))
+        buckets = among[0].blueprint.probabilities[street].shape[1]
+        out = np.empty((len(among), buckets, len(self.stake)), np.float32)
+        for reach, going_on in zip(out, among, strict=True):
+            weights = going_on.blueprint.probabilities[street][rows].astype(np.float32)
+            if going_on.bias > 0:
+                weights[kind == going_on.bias] *= FACTOR
+            reached(weights, place, side.first, side.parent, self.last[p], reach)
+        return out
 
 
 @lru_cache(maxsize=32)
@@ -184,8 +178,4 @@ def _walk(tree: BettingArrays, first: int) -> tuple[tuple[_Side, _Side], list[_E
 
 def _side(actions: Sequence[tuple[int, int, int, int]], starts: Sequence[int]) -> _Side:
     street, row, code, parent = np.array(actions, np.int64).reshape(-1, 4).T
-    depth = np.zeros(1 + len(actions), np.int64)
-    for q, above in enumerate(parent.tolist()):  # an action comes after those before it
-        depth[q + 1] = depth[above] + 1
-    levels = [np.flatnonzero(depth[1:] == n) for n in range(1, int(depth.max()) + 1)]
-    return _Side(street, row, code, np.array(starts, np.int64), parent, levels)
+    return _Side(street, row, code, np.array([*starts, len(actions)], np.int64), parent)

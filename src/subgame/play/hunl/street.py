@@ -51,9 +51,9 @@ EVALUATING = 0.5
 CONVERGED = 100
 """Iterations after which a street is solved better than its values are known: by 64 of them to
 within half a percent of the pot. Further ones take time in which nothing is gained."""
-KEPT = 50
-"""Iterations for which time is kept while values are computed; the time of more of them goes into
-more boards."""
+KEPT, SOLVING = 40, 1 / 3
+"""While more boards are looked at, time is kept for so many iterations, and for more of them up to
+this share of the time. The values of few boards are not worth more iterations."""
 SCHEDULE = "dcfr"
 COMPARING = len(SHARES) + 2
 """Iterations in whose time a solution is compared with the blueprint."""
@@ -376,8 +376,8 @@ def street_solved(
 ) -> SolvedStreet:
     """Solve a street to its end.
 
-    `EVALUATING` of the time goes into values there, and more if `KEPT` iterations fit into less
-    than the rest. Nothing is solved if there was time for the values of a few boards only.
+    `EVALUATING` of the time goes into values there, and more if less is needed for iterations (see
+    `KEPT`). Nothing is solved if there was time for the values of a few boards only.
     """
     began = now()
 
@@ -393,9 +393,6 @@ def street_solved(
     until = None if limits.seconds is None else began + EVALUATING * limits.seconds
     on, boards = values(until)
     laid = at.laid.over_street(at.street, on, at.reached.board, at.hands)
-    if until is not None and 0 < boards < FEWEST:
-        why = f"values of {boards} boards are too few"
-        return SolvedStreet(at, on, laid, (), boards, 0, why)
     run = start(on, laid)
     if limits.seconds is None or until is None:
         stop = limits
@@ -403,12 +400,16 @@ def street_solved(
         run.advance(1)  # the first iteration takes longer than others, so it says nothing of them
         before, most = now(), CONVERGED if limits.iterations is None else limits.iterations
         run.advance(1)
+        pace, end = now() - before, began + limits.seconds
         most = min(most, CONVERGED)
-        kept = min(most, KEPT) + COMPARING
-        left = began + limits.seconds - kept * (now() - before)
-        if boards and left > until:
+        kept = min(most, max(KEPT, int(SOLVING * (end - now()) / pace))) + COMPARING
+        left = end - kept * pace
+        if boards and left > max(until, now()):
             on, boards = values(left)
             run = start(on, laid)
+        if 0 < boards < FEWEST:
+            why = f"values of {boards} boards are too few"
+            return SolvedStreet(at, on, laid, (), boards, 0, why)
         stop = Limits(most, max(limits.seconds - (now() - began), 1e-3))
     stopped = drive(run, stop, measured=False, now=now, reserve=COMPARING)
     return SolvedStreet(at, on, laid, run.played(), boards, run.iteration, stopped)
