@@ -11,7 +11,7 @@ from subgame.blueprints.training import Trainer
 from subgame.play.agent import Event
 from subgame.play.hunl.agent import HoldemAgent
 from subgame.play.hunl.early import DOUBTED, RARE, TREMBLE
-from subgame.play.hunl.turn import with_every_hand
+from subgame.play.hunl.turn import with_likely_hands
 
 BETS = "all: 1x / cap 1"
 LINE = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "c"), (1, "r200"), (0, "c"), (-1, "Qs")]
@@ -68,5 +68,5 @@ def test_the_turn_is_solved_with_that_range(agent: HoldemAgent) -> None:
     reach = agent.live().reached.reach
     agent.early.states[agent.line] = state
     for p in (0, 1):
-        np.testing.assert_allclose(reach[p], with_every_hand(rare.doubted(SEAT)).reach[p])
-    assert (reach[OPPONENT] > with_every_hand(state.reached).reach[OPPONENT]).any()
+        np.testing.assert_allclose(reach[p], with_likely_hands(rare.doubted(SEAT)).reach[p])
+    assert (reach[OPPONENT] > with_likely_hands(state.reached).reach[OPPONENT]).any()

@@ -20,7 +20,7 @@ from subgame.play.hunl.laid import Laid
 from subgame.play.hunl.rest import numbers
 from subgame.play.hunl.rollouts import Rollouts
 from subgame.play.hunl.street import LimitedStreet, StreetPlan, mixture, street_solved
-from subgame.play.hunl.turn import ENOUGH, StarvedError, TurnSolver
+from subgame.play.hunl.turn import ENOUGH, StarvedError, TurnSolver, held, with_likely_hands
 from subgame.refine.live import MINIMUM, Live
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.solve.solver import Limits
@@ -212,12 +212,17 @@ def test_a_large_subgame_says_how_long_a_small_one_takes(stored: StoredBlueprint
     So is a large one, if it was only the last that took too long.
     """
     player = HoldemAgent(stored.game, stored, iterations=20)
-    bettings = {"cc/cc/": [(0, "c"), (1, "c")], "cc/cr400c/": [(0, "c"), (1, "r400"), (0, "c")]}
-    large, small = (
-        numbers(player.turn.menus[0][0], stored.game.start().play(text)) for text in bettings
-    )
+    first, second = [(0, "c"), (1, "c")], [(0, "c"), (1, "r400"), (0, "c")]
+
+    def size(moves: list[tuple[int, str]]) -> float:
+        """Numbers of the turn's strategy, with the hands that are solved."""
+        observed(player, 0, [*LINE[:3], *moves, (-1, "Qs")])
+        state, _ = player.early.follow(player.line, player.request(), len(player.line))
+        here = with_likely_hands(state.doubted(0))
+        return held(here) * numbers(player.turn.menus[0][0], here.betting)
+
+    large, small = size(first), size(second)
     assert 2 * small < large
-    first, second = bettings.values()
     slow, starved = 1.5 / large, []
     for moves, took in ((first, [slow]), (second, [slow]), (first, [0.1 * slow, slow])):
         line = [*LINE[:3], *moves, (-1, "Qs")]

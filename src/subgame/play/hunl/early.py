@@ -47,7 +47,7 @@ from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Move
 
 Floats = NDArray[np.float64]
-RARE, TREMBLE, DOUBTED = 0.5, 0.05, 3.0
+RARE, TREMBLE, DOUBTED = 0.2, 0.05, 3.0
 """How likely an action must be that its range is not doubted, how likely the opponent takes another
 one with any hand, and how much its range is doubted at most; see `EarlyState.doubted`.
 `benchmarks/turn_ranges.py` and `doubts.py` measure it."""

@@ -21,6 +21,7 @@ from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
+from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.spots import endgame
 from subgame.memory import available
 from subgame.play.hunl.early import FORGET, Request, with_bet
@@ -37,21 +38,27 @@ from subgame.tree.strategy import Strategy
 Floats = NDArray[np.float64]
 MENUS = (
     "turn: 0.75x / cap 1; river: 0.75x / cap 1; add-all-in 2.5",
-    "turn: 0.75x / cap 2; river: 0.75x / cap 2; add-all-in 2.5",
-    "turn: 0.5x 1x / raise 1x / cap 2; river: 0.33x 1x / raise 1x / cap 2; add-all-in 2.5",
-    "turn: 0.33x 0.75x 1.5x / raise 1x / cap 2; river: 0.33x 0.75x 2x / raise 1x / cap 2; "
-    "add-all-in 2.5",
+    "turn: 0.5x 1x / raise 1x / cap 2; river: 1x / cap 1; add-all-in 2.5",
+    "turn: 0.5x 1x / raise 1x / cap 2; river: 0.5x 1x / raise 1x / cap 2; add-all-in 2.5",
+    "turn: 0.33x 0.5x 1x / raise 1x / cap 2; river: 0.33x 1x 2x / raise 1x / cap 2; add-all-in 2.5",
 )
 """Sizes that are solved from the turn on, few of them to many; the opponent's own bet is always
 among them. All-in is one of them up to 2.5 pots only: with all-ins of many pots CFR needs ten times
-as many iterations."""
+as many iterations. Half the pot and the pot are what the blueprint bets, whose range the opponent
+is taken to have: a bet that is solved later is answered worse."""
 RIVER_MENUS = (*MENUS, "river: 0.33x 0.5x 0.75x 1x 1.5x 2x a / raise 0.5x 1x a / cap 3")
 """The same where the river is the first street that is solved."""
+USUAL = 1
+"""The menu without a limit of time."""
 ENOUGH = 64
 """Iterations that must fit into the time for more sizes than the fewest."""
+FAINT = 1e-3
+"""The reach of a hand beside the likeliest one up to which it is left out, where a blueprint says
+how it is played. Players have half of the hands on a turn: so a solve takes half the time."""
 LEAST_REACH = 1e-5
-"""The least reach of a hand beside the likeliest one. Who plays otherwise than a range says holds
-hands that it does not have; without any reach their average strategy would be uniform."""
+"""Where none says so, the least reach of a hand beside the likeliest one. Who plays otherwise than
+a range says holds hands that it does not have; without any reach their average strategy would be
+uniform."""
 KEPT, KEPT_IN_HAND = 150_000_000, 600_000_000
 """Numbers of the strategies of the subgames that are kept, with four bytes each: of earlier hands,
 and while a hand is played. The largest subgames have 37 million. LBR asks in one hand for the
@@ -169,16 +176,17 @@ class TurnSolver:
         how: tuple[float, Laid | None],
     ) -> tuple[tuple[int, tuple[str, ...]], Live]:
         """The first subgame, and the key by which it is kept: with one of the `games`' menus."""
-        ranges = with_every_hand(reached).reach
+        here = _solved_hands(reached, how[1])
         for seat, line in keys:
             other = self.roots.get((1 - seat, line))
-            if other is None or not all(map(np.array_equal, other[0].reached.reach, ranges)):
+            if other is None or not all(map(np.array_equal, other[0].reached.reach, here.reach)):
                 continue  # the players follow other ranges after a street with a depth limit
             return (seat, line), in_other_seat(other[0])  # the solution is the same for both
-        (share, laid), left, k = how, request.clock.left, 0
+        (share, laid), left = how, request.clock.left
+        k = 0 if left is not None else min(USUAL, len(games) - 1)
         if left is not None and self.pace is not None:
-            cost = ENOUGH * self.pace + self.preparing
-            fits = (cost * numbers(game, reached.betting) < share * left for game in games[1:])
+            cost = (ENOUGH * self.pace + self.preparing) * held(here)
+            fits = (cost * numbers(game, here.betting) < share * left for game in games[1:])
             k = sum(takewhile(bool, fits))  # more and more sizes
         return keys[k], self.solved(replace(reached, game=games[k]), request, share, laid)
 
@@ -187,11 +195,11 @@ class TurnSolver:
     ) -> Live:
         """The first subgame, solved with both players' ranges in a share of the time."""
         seat, search, clock = request.seat, request.search, request.clock
-        began, size = clock.spent, numbers(here.game, here.betting)
+        began, here = clock.spent, _solved_hands(here, laid)
+        size = held(here) * numbers(here.game, here.betting)
         if not clock.allows(self.least * size):
             self.least_of_last.append(FORGET * self.least)  # it may have been a bad moment
             raise StarvedError(0)
-        here = with_every_hand(here)
         tree = here.subgame.tree
         compiled = clock.spent
         blank = Followed(tree, both(lambda p: np.zeros(tree.stored(p), np.float32)))
@@ -226,6 +234,31 @@ def with_every_hand(here: ReachedRanges) -> ReachedRanges:
         return np.where(here.held(p), np.maximum(known, LEAST_REACH * known.max()), known)
 
     return here.with_reach(both(reach))
+
+
+def with_likely_hands(here: ReachedRanges) -> ReachedRanges:
+    """The same in a game where players hold the hands alone that their ranges have (`FAINT`)."""
+
+    def kept(p: int) -> Floats:
+        reach: Floats = here.reach[p] * (here.weight(p) > 0)
+        likely: Floats = reach * (reach > FAINT * reach.max())
+        return likely
+
+    reach = both(kept)
+    if not here.game.deck.pairs(*reach) > 0:  # they have likely hands that share a card
+        return here
+    one, two = (Range((reach[p] > 0).astype(np.float64), here.game.deck) for p in (0, 1))
+    return replace(here, game=replace(here.game, ranges=(one, two)), reach=reach)
+
+
+def _solved_hands(here: ReachedRanges, laid: Laid | None) -> ReachedRanges:
+    """The same with the hands that are solved: all of them, if nothing is known of the others."""
+    return with_every_hand(here) if laid is None else with_likely_hands(here)
+
+
+def held(here: ReachedRanges) -> float:
+    """The share of the deck's hands that players may hold."""
+    return float(np.mean([weights > 0 for weights in here.game.weights()]))
 
 
 def in_other_seat(live: Live) -> Live:
