@@ -101,13 +101,17 @@ def won(menu: str, count: int, lines: int, seed: int) -> dict[str, Any]:
         betting = " ".join(action for _, action in line)
         rows.append({"turn": betting, "pot": float(here.betting.pot), "won": row})
         print(f"{menu} | {betting}: {np.mean(row):.1f} chips", flush=True)
-    means = [float(np.mean(row["won"])) for row in rows]
+    return summary(menu, rows) | {"core seconds": time.process_time() - began, "rows": rows}
+
+
+def summary(menu: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """What is won on average over turns, with the interval from turn to turn."""
+    shares = [100 * float(np.mean(row["won"])) / row["pot"] for row in rows]
     return {
         "menu": menu,
-        "won, chips": float(np.mean(means)),
-        "interval95": float(1.96 * np.std(means, ddof=1) / len(means) ** 0.5),
-        "core seconds": time.process_time() - began,
-        "rows": rows,
+        "won, % of the pot": float(np.mean(shares)),
+        "interval95": float(1.96 * np.std(shares, ddof=1) / len(shares) ** 0.5),
+        "turns on which it loses": sum(share < 0 for share in shares),
     }
 
 
@@ -123,7 +127,7 @@ def main() -> None:
     with ProcessPoolExecutor(asked.jobs) as pool:
         menus = list(pool.map(play, MENUS))
     for row in menus:
-        print(f"{row['menu']}: {row['won, chips']:.1f} ± {row['interval95']:.1f} chips")
+        print(f"{row['menu']}: {row['won, % of the pot']:.2f} ± {row['interval95']:.2f} %")
     if asked.out:
         about = {
             "title": "What the agent wins from the blueprint from the turn on, by its sizes",
