@@ -430,7 +430,11 @@ def test_a_hand_that_we_do_not_have_is_played_by_the_blueprint(
     here = half_of_the_hands(game, [action for _, action in line])
     agent.early.states[tuple(line)] = state(agent)._replace(reached=here)
     actions, rows = agent.rows()
-    other = np.flatnonzero((here.reach[0] == 0) & game.deck.compatible(here.board))
+    reached, free = agent.live().reached, game.deck.compatible(here.board)
+    assert isinstance(reached, ReachedRanges)
+    np.testing.assert_array_equal(reached.held(0), here.reach[0] > 0)
+    np.testing.assert_array_equal(reached.held(1), free)  # the opponent may have any hand
+    other = np.flatnonzero((here.reach[0] == 0) & free)
     betting = stored.game.start().play("cc/cc/")
     known, expected = stored.range_strategy(HoldemState(game, (0, 0), here.board, betting))
     assert actions == known

@@ -29,7 +29,7 @@ from subgame.play.hunl.laid import Laid
 from subgame.play.hunl.rest import numbers
 from subgame.play.searching import TECHNIQUE, actions_of
 from subgame.refine.gadgets import Unsafe, technique
-from subgame.refine.live import MINIMUM, PASSED, Book, Clock, Live, Search
+from subgame.refine.live import MINIMUM, PASSED, Book, Clock, Live, Search, Solution
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Followed, Move
 from subgame.tree.public_tree import both
@@ -53,12 +53,13 @@ USUAL = 1
 ENOUGH = 64
 """Iterations that must fit into the time for more sizes than the fewest."""
 FAINT = 1e-3
-"""The reach of a hand beside the likeliest one up to which it is left out, where a blueprint says
-how it is played. Players have half of the hands on a turn: so a solve takes half the time."""
+"""The reach of a hand beside the likeliest one up to which it is left out of the first solve, where
+a blueprint says how it is played. Players have half of the hands on a turn: so it takes half the
+time."""
 LEAST_REACH = 1e-5
-"""Where none says so, the least reach of a hand beside the likeliest one. Who plays otherwise than
-a range says holds hands that it does not have; without any reach their average strategy would be
-uniform."""
+"""The least reach of a hand beside the likeliest one, where none is left out. Who plays otherwise
+than a range says holds hands that it does not have; without any reach their average strategy would
+be uniform."""
 KEPT, KEPT_IN_HAND = 150_000_000, 600_000_000
 """Numbers of the strategies of the subgames that are kept, with four bytes each: of earlier hands,
 and while a hand is played. The largest subgames have 37 million. LBR asks in one hand for the
@@ -144,7 +145,7 @@ class TurnSolver:
             key, root = self._root(reached, games, keys, request, (share, laid))
             if root.starved is not None:
                 raise StarvedError(root.starved)
-            self.roots[key] = root, Book()
+            self.roots[key] = root if laid is None else _facing_every_hand(root, reached), Book()
             self._trim(KEPT_IN_HAND if available() > PLENTY else KEPT)
         first, book = self.roots[key]
         past = actions_of(before)
@@ -179,9 +180,11 @@ class TurnSolver:
         here = _solved_hands(reached, how[1])
         for seat, line in keys:
             other = self.roots.get((1 - seat, line))
-            if other is None or not all(map(np.array_equal, other[0].reached.reach, here.reach)):
+            if other is None or (solved := other[0].solved) is None:
+                continue
+            if not all(map(np.array_equal, solved.reached.reach, here.reach)):
                 continue  # the players follow other ranges after a street with a depth limit
-            return (seat, line), in_other_seat(other[0])  # the solution is the same for both
+            return (seat, line), in_other_seat(other[0], solved)  # it is the same for both
         (share, laid), left = how, request.clock.left
         k = 0 if left is not None else min(USUAL, len(games) - 1)
         if left is not None and self.pace is not None:
@@ -261,14 +264,25 @@ def held(here: ReachedRanges) -> float:
     return float(np.mean([weights > 0 for weights in here.game.weights()]))
 
 
-def in_other_seat(live: Live) -> Live:
+def in_other_seat(live: Live, solved: Solution) -> Live:
     """The first subgame as the other player solves it, with the same ranges."""
-    seat, here = 1 - live.seat, live.reached
-    if live.solved is None:
-        return replace(live, seat=seat)
+    seat, here = 1 - live.seat, solved.reached
     none = np.zeros(len(here.reach[1 - seat]))
-    solved = replace(live.solved, player=seat, weight=here.weight(1 - seat), alternative=none)
-    return replace(live, seat=seat, solved=solved)
+    turned = replace(solved, player=seat, weight=here.weight(1 - seat), alternative=none)
+    return replace(live, seat=seat, reached=here, solved=turned)
+
+
+def _facing_every_hand(live: Live, reached: ReachedRanges) -> Live:
+    """The first subgame, followed by a player whose opponent may hold any hand.
+
+    Later solves answer for all of them what they can get, as safe techniques do.
+    """
+    here, o = live.reached, 1 - live.seat
+    assert isinstance(here, ReachedRanges)
+    ranges, reach = list(here.game.ranges), list(here.reach)
+    ranges[o], reach[o] = reached.game.ranges[o], with_every_hand(reached).reach[o]
+    game = replace(here.game, ranges=(ranges[0], ranges[1]))
+    return replace(live, reached=replace(here, game=game, reach=(reach[0], reach[1])))
 
 
 @lru_cache(maxsize=8)
