@@ -74,6 +74,14 @@ def test_contests_are_played_in_turn(tmp_path: Path) -> None:
         contests._found(some, how, lambda *_: None, None, None, 0)
 
 
+def test_contests_are_chosen_by_their_names() -> None:
+    names = [contest.name for contest in contests.chosen(contests.TABLE1, "limited against")]
+    assert names == ["limited against blueprint", "limited against single"]
+    assert contests.chosen(contests.LBR, "") == list(contests.LBR)
+    with pytest.raises(SubgameError, match="no contest called 'limited v blueprint'"):
+        contests.chosen(contests.TABLE1, "limited v blueprint")
+
+
 def test_values_before_the_flop_are_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -178,7 +178,7 @@ AGENTS = tuple(
         what,
         budgeted=True,
         resumable=True,
-        choices={"processes": int},
+        choices={"processes": int, "contests": str},
         module="brown2018_agent",
         entry=name,
     )

@@ -27,7 +27,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict, Unpack
 
-from subgame.errors import ArgumentError
+from subgame.errors import ArgumentError, did_you_mean
 from subgame.games import load
 from subgame.games.holdem.game import Holdem
 from subgame.memory import most_processes
@@ -147,18 +147,34 @@ class Effort(TypedDict, total=False):
     processes: int
 
 
-def table1(quick: bool, seed: int, tell: Progress, **effort: Unpack[Effort]) -> Found:
-    """Full: all contests; quick: a few deals of the first, with few iterations."""
-    contests = [TABLE1[0]._replace(deals=8)] if quick else TABLE1
+def table1(
+    quick: bool, seed: int, tell: Progress, contests: str = "", **effort: Unpack[Effort]
+) -> Found:
+    """Full: all contests, or those that are chosen; quick: a few deals of the first."""
+    every = (TABLE1[0]._replace(deals=8),) if quick else TABLE1
     how = Settings("table1", QUICK_ITERATIONS if quick else ITERATIONS, seed)
-    return _found(contests, how, tell, **effort)
+    return _found(chosen(every, contests), how, tell, **effort)
 
 
-def lbr(quick: bool, seed: int, tell: Progress, **effort: Unpack[Effort]) -> Found:
+def lbr(
+    quick: bool, seed: int, tell: Progress, contests: str = "", **effort: Unpack[Effort]
+) -> Found:
     """Full: both versions of LBR against the agent and its blueprint; quick: one, a few deals."""
-    contests = [LBR[2]._replace(deals=4)] if quick else LBR
+    every = (LBR[2]._replace(deals=4),) if quick else LBR
     how = Settings("lbr", QUICK_ITERATIONS if quick else ITERATIONS, seed)
-    return _found(contests, how, tell, **effort)
+    return _found(chosen(every, contests), how, tell, **effort)
+
+
+def chosen(contests: Sequence[Contest], begin: str) -> list[Contest]:
+    """The contests whose names begin so.
+
+    >>> [contest.name for contest in chosen(TABLE1, "limited against s")]
+    ['limited against single']
+    """
+    some = [contest for contest in contests if contest.name.startswith(begin)]
+    if not some:
+        raise did_you_mean("contest", begin, [contest.name for contest in contests])
+    return some
 
 
 class Settings(NamedTuple):
