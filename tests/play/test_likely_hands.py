@@ -91,3 +91,29 @@ def test_a_hand_that_we_do_not_have_is_played_by_the_blueprint(
     known, expected = stored.range_strategy(HoldemState(game, (0, 0), here.board, betting))
     assert actions == known
     np.testing.assert_allclose(rows[other], expected[other], atol=1e-6)
+
+
+def test_the_opponent_may_follow_the_solution_or_the_blueprint(
+    game: Holdem, stored: StoredBlueprint
+) -> None:
+    """With even odds, if the blueprint has the action; otherwise it is the solution's."""
+    flop = "flop: 0.5x 1x / cap 1"
+    agent = HoldemAgent(game, stored, limited=flop, iterations=5, seconds=None, shallow=0)
+    agent.begin(1, 0)
+    for player, action in ((1, "c"), (0, "c"), (-1, "Jh9sTs")):
+        agent.observe(Event(player, action))
+    solved = agent.early.decide(agent.line, agent.request())
+    assert solved.planned is not None
+    assert solved.planned.actions == ("c", "r100", "r200")  # the blueprint bets 200
+    betting, actions = stored.game.start().play("cc/"), solved.planned.actions
+    known, rows = stored.range_strategy(HoldemState(game, (0, 0), solved.reached.board, betting))
+    for action, expected in {
+        "r200": (solved.planned.probabilities[:, 2] + rows[:, known.index("r200")]) / 2,
+        "r100": solved.planned.probabilities[:, actions.index("r100")],
+    }.items():
+        after = agent.streets.after(solved, (0, action), 1)
+        reach = solved.reached.reach[0] * expected
+        np.testing.assert_allclose(after.reached.reach[0], reach)
+        assert after.rarest == pytest.approx(
+            min(solved.rarest, reach.sum() / solved.reached.reach[0].sum())
+        )

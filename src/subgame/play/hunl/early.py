@@ -145,6 +145,13 @@ class EarlyState(NamedTuple):
         return self.plan.rows.get(self.reached.betting.history)
 
 
+def _either(one: Floats | None, two: Floats | None) -> Floats | None:
+    """[hand] how likely an action is by one strategy or another, with even odds where both know."""
+    if one is None or two is None:
+        return two if one is None else one
+    return (one + two) / 2
+
+
 def doubt(rarest: float) -> float:
     """How much reach is added to a range, as a share of what it has (`EarlyState.doubted`)."""
     return 0.0 if rarest >= RARE else min(DOUBTED, TREMBLE / max(rarest, 1e-100))
@@ -316,6 +323,10 @@ class EarlyStreets:
     ) -> EarlyState:
         """After a move: both ranges, and the blueprint's betting that stands for the real one.
 
+        On a street that is solved the opponent may follow the solution or, with even odds, the
+        blueprint, if that has the action. The solution alone may hardly ever make one of two bets
+        that are nearly as good, and says little then of the hands behind it.
+
         `decided` is what the player in our `seat` decided here, if that is known.
         """
         player, action = move
@@ -323,9 +334,11 @@ class EarlyStreets:
         if player == CHANCE:
             return EarlyState(reached.after(action), abstract, rarest=state.rarest)
         share, answer, unlike, advice = None, None, False, self.advice(state)
+        known: Sequence[int] = ()
         if advice is not None:
             decision, real = advice.decision, reached.betting
-            own = decision.made_as(real, action) if player == seat else []
+            known = decision.made_as(real, action)
+            own = known if player == seat else ()
             shares = dict.fromkeys(own, 1.0) or decision.translated(real, action, DETERMINISTIC)
             share = likelihood(advice.probabilities, shares)
             if shares:
@@ -333,7 +346,8 @@ class EarlyStreets:
                 abstract = decision.child(k)
                 unlike = player != seat and is_unlike(real.bet(action), decision.bets[k])
         if planned is not None:
-            share = self._planned_share(reached, planned, action)
+            solved = self._planned_share(reached, planned, action)
+            share = _either(solved, share) if known and player != seat else solved
         elif unlike:
             answer, share = self._priced(reached, action)
         rarest = state.rarest
