@@ -44,7 +44,7 @@ MENUS = (
     "turn: 0.5x 1x / raise 1x / cap 2; river: 1x / cap 1; add-all-in 2.5",
     "turn: 0.5x 1x / raise 1x / cap 2; river: 0.5x 1x / raise 1x / cap 2; add-all-in 2.5",
 )
-ITERATIONS, STREET = 100, 2
+ITERATIONS = 100
 
 
 class Turn(NamedTuple):
@@ -54,8 +54,8 @@ class Turn(NamedTuple):
     state: EarlyState
 
 
-def turns(agent: HoldemAgent, count: int, seed: int) -> list[Turn]:
-    """Turns to which the blueprint comes against itself, with chips behind."""
+def turns(agent: HoldemAgent, count: int, seed: int, street: int = 2) -> list[Turn]:
+    """Turns, or other streets, to which the blueprint comes against itself, with chips behind."""
     random, streets, drawn = Random(seed), agent.streets, list[Turn]()
     deck = streets.game.deck
     while len(drawn) < count:
@@ -66,7 +66,7 @@ def turns(agent: HoldemAgent, count: int, seed: int) -> list[Turn]:
                 left = [card for card in range(deck.size) if card not in here.board]
                 more = BOARD_CARDS[here.betting.street] - len(here.board)
                 move = CHANCE, deck.name(sorted(random.sample(left, more)))
-            elif here.betting.street == STREET:
+            elif here.betting.street == street:
                 drawn.append(Turn((*line,), state))
                 break
             else:

@@ -63,7 +63,7 @@ class Graded:
 
     def __init__(self, turn: Turn) -> None:
         game = TurnSolver(hunl()).menus[0][USUAL]
-        here = with_likely_hands(replace(turn.state.reached, game=game))
+        here = with_likely_hands(replace(turn.state.reached, game=game), 0)
         self.tree = range_tree(here.subgame.tree)
         self.on, self.pot = engine(self.tree), float(here.betting.pot)
         reach = both(lambda p: here.reach[p][here.roots(p)][None])

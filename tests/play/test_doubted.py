@@ -68,5 +68,5 @@ def test_the_turn_is_solved_with_that_range(agent: HoldemAgent) -> None:
     reach = agent.live().reached.reach
     agent.early.states[agent.line] = state
     for p in (0, 1):
-        np.testing.assert_allclose(reach[p], with_likely_hands(rare.doubted(SEAT)).reach[p])
-    assert (reach[OPPONENT] > with_likely_hands(state.reached).reach[OPPONENT]).any()
+        np.testing.assert_allclose(reach[p], with_likely_hands(rare.doubted(SEAT), SEAT).reach[p])
+    assert (reach[OPPONENT] > with_likely_hands(state.reached, SEAT).reach[OPPONENT]).any()

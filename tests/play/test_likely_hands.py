@@ -40,38 +40,36 @@ def half_of_the_hands(game: Holdem, line: list[str]) -> ReachedRanges:
     return here.with_reach((here.reach[0] * some, here.reach[1] * ~some))
 
 
-def test_hands_that_nobody_has_change_no_solution(
+def test_hands_that_the_opponent_does_not_have_change_no_solution(
     game: Holdem, stored: StoredBlueprint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A turn solved with the hands of both ranges has the plans of one solved with all hands."""
+    """A turn solved with the opponent's range has the plans of one solved with all hands.
+
+    After few iterations: rounding grows from one to the next where actions are as good.
+    """
     monkeypatch.setattr(turn, "LEAST_REACH", 0.0)
     here = half_of_the_hands(game, ["c", "c", "Jh9sTs", "c", "c", "Qs"])
-    solver = TurnSolver(game, "turn: 1x / cap 1; river: 1x / cap 1")
-    request = Request(here.player, Search(turn.ROOT, None, None, 30, None), Clock(None))
+    solver, seat = TurnSolver(game, "turn: 1x / cap 1; river: 1x / cap 1"), here.player
+    request = Request(seat, Search(turn.ROOT, None, None, 4, None), Clock(None))
     laid = Laid(stored, EarlyState(here, stored.game.start().play("cc/cc/")).hand)
     every, few = (solver.solved(here, request, 1.0, known) for known in (None, laid))
-    assert isinstance(few.reached, ReachedRanges)
-    had = few.reached.held(here.player)
-    assert 0 < 2 * had.sum() <= every.reached.roots(here.player).size + 1
+    sizes = [solved.reached.roots(1 - seat).size for solved in (few, every)]
+    assert 0 < 2 * sizes[0] <= sizes[1] + 1
     assert few.rows().actions == every.rows().actions
+    had = here.reach[seat] > 0
     one, two = (solved.rows().probabilities[had] for solved in (few, every))
     np.testing.assert_allclose(one, two, atol=1e-3)
 
 
-def test_hands_are_kept_if_the_likely_ones_share_a_card(game: Holdem) -> None:
+def test_all_hands_are_kept_if_the_opponent_has_none(game: Holdem) -> None:
     here = half_of_the_hands(game, ["c", "c", "Jh9sTs", "c", "c", "Qs"])
-    deck = game.deck
-    one, two = np.zeros((2, deck.num_hands))
-    one[deck.parse_hand("AsKs")] = two[deck.parse_hand("AsKh")] = 1.0
-    rare = deck.parse_hand("9hTh")
-    one[rare] = two[rare] = 1e-6  # only these meet a hand of the other player
-    blocked = here.with_reach((one, two))
-    assert turn.with_likely_hands(blocked) is blocked
+    nobody = here.with_reach((here.reach[0], 0 * here.reach[1]))
+    kept = turn.with_likely_hands(nobody, 0)
+    np.testing.assert_array_equal(kept.held(1), game.deck.compatible(here.board))
 
 
-def test_a_hand_that_we_do_not_have_is_played_by_the_blueprint(
-    game: Holdem, stored: StoredBlueprint
-) -> None:
+def test_later_solves_meet_every_hand(game: Holdem, stored: StoredBlueprint) -> None:
+    """The first one has the opponent's range, and all hands of our own."""
     bets = "turn: 1x / cap 1; river: 1x / cap 1"
     agent = HoldemAgent(game, stored, bets=bets, iterations=5, seconds=None)
     line = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "c"), (1, "c"), (-1, "Qs")]
@@ -80,17 +78,13 @@ def test_a_hand_that_we_do_not_have_is_played_by_the_blueprint(
         agent.observe(Event(player, action))
     here = half_of_the_hands(game, [action for _, action in line])
     state, _ = agent.early.follow(agent.line, agent.request())
-    agent.early.states[agent.line] = state._replace(reached=here)
-    actions, rows = agent.rows()
-    reached, free = agent.live().reached, game.deck.compatible(here.board)
-    assert isinstance(reached, ReachedRanges)
-    np.testing.assert_array_equal(reached.held(0), here.reach[0] > 0)
-    np.testing.assert_array_equal(reached.held(1), free)  # the opponent may have any hand
-    other = np.flatnonzero((here.reach[0] == 0) & free)
-    betting = stored.game.start().play("cc/cc/")
-    known, expected = stored.range_strategy(HoldemState(game, (0, 0), here.board, betting))
-    assert actions == known
-    np.testing.assert_allclose(rows[other], expected[other], atol=1e-6)
+    agent.early.states[agent.line] = state._replace(reached=here, rarest=1.0)
+    live, free = agent.live(), game.deck.compatible(here.board)
+    assert live.solved is not None
+    for reached, opponents in ((live.solved.reached, here.reach[1] > 0), (live.reached, free)):
+        assert isinstance(reached, ReachedRanges)
+        np.testing.assert_array_equal(reached.held(0), free)
+        np.testing.assert_array_equal(reached.held(1), opponents)
 
 
 def test_the_opponent_may_follow_the_solution_or_the_blueprint(

@@ -218,7 +218,7 @@ def test_a_large_subgame_says_how_long_a_small_one_takes(stored: StoredBlueprint
         """Numbers of the turn's strategy, with the hands that are solved."""
         observed(player, 0, [*LINE[:3], *moves, (-1, "Qs")])
         state, _ = player.early.follow(player.line, player.request(), len(player.line))
-        here = with_likely_hands(state.doubted(0))
+        here = with_likely_hands(state.doubted(0), 0)
         return held(here) * numbers(player.turn.menus[0][0], here.betting)
 
     large, small = size(first), size(second)

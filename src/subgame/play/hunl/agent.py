@@ -248,16 +248,7 @@ class HoldemAgent(SearchAgent):
             followed, _ = self.early.follow(self.line, request, len(self.line))
             return self.streets.followed_rows(followed), True, starved.why
         self._check_turn(live)
-        return self._completed(live), True, ""
-
-    def _completed(self, live: Live) -> Rows:
-        """What we do with every hand: with those that we hardly have it is the blueprint's."""
-        rows, here, blueprint = live.rows(), live.reached, self.streets.blueprint
-        if isinstance(here, ReachedRanges) and isinstance(blueprint, StoredBlueprint):
-            others = ~here.held(self.seat)
-            laid = Laid(blueprint, self.streets.start.hand)
-            rows.probabilities[others] = laid.rows(here.betting, rows.actions, here.board)[others]
-        return rows
+        return live.rows(), True, ""
 
     def explained(self, infoset: str) -> Explanation:
         played = self._played(infoset)  # it may have been decided in an earlier hand

@@ -53,13 +53,11 @@ USUAL = 1
 ENOUGH = 64
 """Iterations that must fit into the time for more sizes than the fewest."""
 FAINT = 1e-3
-"""The reach of a hand beside the likeliest one up to which it is left out of the first solve, where
-a blueprint says how it is played. Players have half of the hands on a turn: so it takes half the
-time."""
+"""The reach of a hand of the opponent beside the likeliest one up to which it is left out of the
+first solve. Players have half of the hands on a turn."""
 LEAST_REACH = 1e-5
-"""The least reach of a hand beside the likeliest one, where none is left out. Who plays otherwise
-than a range says holds hands that it does not have; without any reach their average strategy would
-be uniform."""
+"""The least reach of other hands beside the likeliest one. Who plays otherwise than a range says
+holds hands that it does not have; without any reach their average strategy would be uniform."""
 KEPT, KEPT_IN_HAND = 150_000_000, 600_000_000
 """Numbers of the strategies of the subgames that are kept, with four bytes each: of earlier hands,
 and while a hand is played. The largest subgames have 37 million. LBR asks in one hand for the
@@ -177,7 +175,7 @@ class TurnSolver:
         how: tuple[float, Laid | None],
     ) -> tuple[tuple[int, tuple[str, ...]], Live]:
         """The first subgame, and the key by which it is kept: with one of the `games`' menus."""
-        here = _solved_hands(reached, how[1])
+        here = _solved_hands(reached, request.seat, how[1])
         for seat, line in keys:
             other = self.roots.get((1 - seat, line))
             if other is None or (solved := other[0].solved) is None:
@@ -198,7 +196,7 @@ class TurnSolver:
     ) -> Live:
         """The first subgame, solved with both players' ranges in a share of the time."""
         seat, search, clock = request.seat, request.search, request.clock
-        began, here = clock.spent, _solved_hands(here, laid)
+        began, here = clock.spent, _solved_hands(here, seat, laid)
         size = held(here) * numbers(here.game, here.betting)
         if not clock.allows(self.least * size):
             self.least_of_last.append(FORGET * self.least)  # it may have been a bad moment
@@ -239,24 +237,27 @@ def with_every_hand(here: ReachedRanges) -> ReachedRanges:
     return here.with_reach(both(reach))
 
 
-def with_likely_hands(here: ReachedRanges) -> ReachedRanges:
-    """The same in a game where players hold the hands alone that their ranges have (`FAINT`)."""
-
-    def kept(p: int) -> Floats:
-        reach: Floats = here.reach[p] * (here.weight(p) > 0)
-        likely: Floats = reach * (reach > FAINT * reach.max())
-        return likely
-
-    reach = both(kept)
-    if not here.game.deck.pairs(*reach) > 0:  # they have likely hands that share a card
-        return here
-    one, two = (Range((reach[p] > 0).astype(np.float64), here.game.deck) for p in (0, 1))
-    return replace(here, game=replace(here.game, ranges=(one, two)), reach=reach)
+def with_likely_hands(here: ReachedRanges, seat: int) -> ReachedRanges:
+    """As `with_every_hand`, but the opponent has the hands of its range alone (`FAINT`)."""
+    every, o = with_every_hand(here), 1 - seat
+    met = here.reach[o] * (here.weight(o) > 0)
+    likely: Floats = met * (met > FAINT * met.max())
+    if not likely.any():  # nobody should have come here
+        return every
+    return _with_opponent(every, o, Range((likely > 0).astype(np.float64), here.game.deck), likely)
 
 
-def _solved_hands(here: ReachedRanges, laid: Laid | None) -> ReachedRanges:
-    """The same with the hands that are solved: all of them, if nothing is known of the others."""
-    return with_every_hand(here) if laid is None else with_likely_hands(here)
+def _with_opponent(here: ReachedRanges, o: int, hands: Range, reach: Floats) -> ReachedRanges:
+    """The same with other hands of player `o`."""
+    ranges, both_reach = list(here.game.ranges), list(here.reach)
+    ranges[o], both_reach[o] = hands, reach
+    game = replace(here.game, ranges=(ranges[0], ranges[1]))
+    return replace(here, game=game, reach=(both_reach[0], both_reach[1]))
+
+
+def _solved_hands(here: ReachedRanges, seat: int, laid: Laid | None) -> ReachedRanges:
+    """The same with the hands that are solved."""
+    return with_every_hand(here) if laid is None else with_likely_hands(here, seat)
 
 
 def held(here: ReachedRanges) -> float:
@@ -279,10 +280,8 @@ def _facing_every_hand(live: Live, reached: ReachedRanges) -> Live:
     """
     here, o = live.reached, 1 - live.seat
     assert isinstance(here, ReachedRanges)
-    ranges, reach = list(here.game.ranges), list(here.reach)
-    ranges[o], reach[o] = reached.game.ranges[o], with_every_hand(reached).reach[o]
-    game = replace(here.game, ranges=(ranges[0], ranges[1]))
-    return replace(live, reached=replace(here, game=game, reach=(reach[0], reach[1])))
+    every = with_every_hand(reached).reach[o]
+    return replace(live, reached=_with_opponent(here, o, reached.game.ranges[o], every))
 
 
 @lru_cache(maxsize=8)
