@@ -137,6 +137,7 @@ def test_the_flop_is_solved_as_the_agent_does(p: int) -> None:
 @pytest.mark.parametrize("p", [0, 1])
 def test_the_range_is_doubted_as_the_agent_does(p: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(early, "DOUBTED", 3.0)
+    monkeypatch.setattr(early, "RARE", 0.5)  # with a fifth one seat has nothing to doubt
     assert max(agent().doubts(p)) > 0.05
     assert apart(holdem_agent(), p, solved(flop.DOUBTED, p)) < NEAR
     assert apart(holdem_agent(), p, solved(flop.NESTED, p)) > 100 * NEAR
