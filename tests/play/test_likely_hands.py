@@ -1,4 +1,4 @@
-"""The hands with which a turn is solved: those of both ranges."""
+"""The hands with which a turn is solved, and the opponent's range after a solved street."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ MENUS = (
 """Sizes that are solved from the turn on, few of them to many; the opponent's own bet is always
 among them. All-in is one of them up to 2.5 pots only: with all-ins of many pots CFR needs ten times
 as many iterations. Half the pot and the pot are what the blueprint bets, whose range the opponent
-is taken to have: a bet that is solved later is answered worse."""
+is taken to have; other bets are answered by nested solving."""
 RIVER_MENUS = (*MENUS, "river: 0.33x 0.5x 0.75x 1x 1.5x 2x a / raise 0.5x 1x a / cap 3")
 """The same where the river is the first street that is solved."""
 USUAL = 1
@@ -261,7 +261,7 @@ def _solved_hands(here: ReachedRanges, seat: int, laid: Laid | None) -> ReachedR
 
 
 def held(here: ReachedRanges) -> float:
-    """The share of the deck's hands that players may hold."""
+    """The share of the deck's hands that a player of the game may hold, the mean of both."""
     return float(np.mean([weights > 0 for weights in here.game.weights()]))
 
 
