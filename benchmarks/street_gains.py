@@ -1,6 +1,6 @@
 """What the agent of hold'em wins from the blueprint by its decisions on one street, without luck.
 
-    python benchmarks/street_gains.py [--spots 30] [--seed 41] [--out FILE]
+    python benchmarks/street_gains.py [--spots 30] [--seed 41] [--kind KIND] [--out FILE]
 
 A street begins where the blueprint comes against itself. All its betting is enumerated, with both
 ranges, and what follows has the values of the blueprint's self-play. The gain is what the agent
@@ -9,7 +9,8 @@ wins beyond the blueprint in its place, from the blueprint, in chips and in per 
 - `flop`: flops solved to a depth limit;
 - `turn`: turns after flops that both played by the blueprint, so that the agent knows both ranges;
 - `turn after a solved flop`: one line of the flop and one card are drawn as the agent and the
-  blueprint play, so that the opponent's range is not what the agent takes it for.
+  blueprint play, so that the opponent's range is not what the agent takes it for;
+- `river after a solved turn`: the same, a street later.
 
 Other streets are played by the blueprint. Noise is that of the spots, and of the values.
 """
@@ -41,6 +42,7 @@ from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Move
 from turn_menus import turns
 
+KINDS = ("flop", "turn", "turn after a solved flop", "river after a solved turn")
 ITERATIONS, SELDOM = 100, 1e-6
 """Of a solve; how likely an action must be to be followed."""
 
@@ -106,11 +108,11 @@ def rows(kind: str, spots: int, seed: int) -> Iterator[dict[str, Any]]:
     agent = HoldemAgent(game, loaded(), limited=limited, **how)  # type: ignore[arg-type]
     other = BlueprintAgent(game, loaded())
     match = Street(game, (agent, other), BlueprintValues(loaded()))
-    for number, begun in enumerate(turns(agent, spots, seed, 2 if kind == "turn" else 1)):
+    for number, begun in enumerate(turns(agent, spots, seed, 1 if "flop" in kind else 2)):
         for seat in (0, 1):
             spot: Spot | None = Spot(begun.line, replace(begun.state.reached, game=game))
             assert spot is not None
-            if kind == "turn after a solved flop":
+            if "after" in kind:
                 seats: list[Agent] = [copy.copy(other) for _ in (0, 1)]
                 seats[seat] = copy.copy(agent)
                 spot = match.drawn(spot, seats, Random(1000 * number + seat))
@@ -135,10 +137,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--spots", type=int, default=30)
     parser.add_argument("--seed", type=int, default=41)
+    parser.add_argument("--kind", default="", help="how the kinds of streets begin")
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
     out: dict[str, Any] = {}
-    for kind in ("flop", "turn", "turn after a solved flop"):
+    for kind in [kind for kind in KINDS if kind.startswith(asked.kind)]:
         every = list(rows(kind, asked.spots, asked.seed))
         won, pots = (np.array([row[name] for row in every]) for name in ("won", "pot"))
         shares = {"chips": mean(won), "% of the pot": mean(100 * won / pots)}

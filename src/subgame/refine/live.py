@@ -71,6 +71,14 @@ class Search:
     """Seconds since some moment."""
     allow_worse: bool = False
     """Play all of a solution, even if it loses more than what was followed before."""
+    entered: Gadget | None = None
+    """The gadget at the frontier; None: the same as elsewhere."""
+    widened: Callable[[Reached, float | None], Reached] | None = None
+    """The public state at the frontier with more actions, as many as can be solved in the seconds
+    that are left. What was followed so far knows nothing of them."""
+    instead: Callable[[Reached, str], Floats | None] | None = None
+    """[s] how likely the opponent makes a move if it follows something else than what we solved;
+    None if that does not have the move. The odds are even."""
 
     def __post_init__(self) -> None:
         if self.gadget.entry == "random" or self.gadget.estimate or self.gadget.keep_safe:
@@ -182,6 +190,13 @@ def as_decided(share: Floats | None, decided: Rows | None, action: str) -> Float
     return taken.astype(np.float64)
 
 
+def either(one: Floats | None, two: Floats | None) -> Floats | None:
+    """[s] how likely an action is by one strategy or another, with even odds where both know."""
+    if one is None or two is None:
+        return two if one is None else one
+    return (one + two) / 2
+
+
 @dataclass(frozen=True, eq=False)
 class Live:
     """A public state of a hand, and what is followed there."""
@@ -221,7 +236,8 @@ class Live:
         """
         if not self.pending:
             return self
-        solved, starved = self._solve(clock, share), None
+        entered = self._entered(clock, share)
+        solved, starved = entered._solve(clock, share), None
         if solved is not None and solved.is_starved:
             if self.off is None:  # what was followed so far is the answer
                 solved = None
@@ -229,16 +245,28 @@ class Live:
                 starved = solved.iterations
         elif solved is not None and solved.share == 0:
             solved = replace(solved, followed=self.before)
-        followed = self.before if solved is None else solved.followed
         at = self.search.at
         return replace(
             self,
             starved=starved,
-            before=followed,
+            reached=self.reached if solved is None else entered.reached,
+            before=self.before if solved is None else solved.followed,
             solved=solved or self.solved,
             inside=at is not None and self.reached.within(at),
             off=None,
         )
+
+    def _entered(self, clock: Clock, share: float) -> Live:
+        """The same as it is solved: at the frontier behind its own gadget, with more actions."""
+        here, search = self.reached, self.search
+        if self.off is not None or not here.subgame.tree.players[self.seat].names:
+            return self
+        wide, seconds = here, None if clock.left is None else share * clock.left
+        if search.widened is not None:
+            wide = search.widened(here, seconds)
+        behind = replace(search, gadget=search.entered or search.gadget)
+        off = self._alternative()
+        return replace(self, search=behind, reached=wide, off=off, answers=wide is here)
 
     def _solve(self, clock: Clock, share: float) -> Solution | None:
         """The rest of the game behind the gadget; None if we do not act or never come here."""
@@ -246,7 +274,8 @@ class Live:
         began, subgame = clock.spent, here.subgame
         if not subgame.tree.players[us].names:
             return None
-        cbv = self._alternative() if self.off is None else self.off
+        cbv = self.off
+        assert cbv is not None
         weight = here.weight(o)
         if not (weight > 0).any():
             return None
@@ -263,7 +292,7 @@ class Live:
         limits = self.search.limits(None if clock.left is None else share * clock.left)
         how = Technique.of(gadget, subgame.tree, self.search.schedule, limits)
         before = None
-        if (self.off is None or self.answers) and not self.search.allow_worse:
+        if self.answers and not self.search.allow_worse:
             before = here.restrict(self.before, us)
         solved = play_gadget(how, subgame, inputs, before, self.search.now)
         return Solution(
@@ -314,11 +343,14 @@ class Live:
             k = rows.actions.index(action)
             share: Floats | None = rows.probabilities[:, k]
             if p == o:
-                carried = self._gifts(rows.actions, k)
+                carried, share = self._gifts(rows.actions, k), self._likely(action, share)
             else:
                 carried, share = self.carried, as_decided(share, decided, action)
             return self._moved(self.reached.after(action, share), self.off, carried)
-        taken = self._taken_for(rows, action) if p == o else as_decided(None, decided, action)
+        if p == o:
+            taken = self._likely(action, self._taken_for(rows, action))
+        else:
+            taken = as_decided(None, decided, action)
         there = self.reached.after(action, taken)
         off = self.reached.values(self.before, o, best=True) if self.off is None else self.off
         return self._moved(there, off, self.carried)
@@ -331,6 +363,11 @@ class Live:
             off=None if off is None else off[above],
             carried=None if carried is None else carried[above],
         )
+
+    def _likely(self, action: str, share: Floats | None) -> Floats | None:
+        """[s] how likely the opponent makes a move, by our solution or by what else it follows."""
+        instead = self.search.instead
+        return share if instead is None else either(share, instead(self.reached, action))
 
     def _taken_for(self, rows: Rows, action: str) -> Floats | None:
         """[s] how likely a bet that nobody planned for is, by the bets it is taken for."""

@@ -33,8 +33,9 @@ from subgame.play.hunl.early import (
     StreetPlanner,
 )
 from subgame.play.hunl.laid import Laid
-from subgame.play.hunl.turn import StarvedError, TurnSolver, load_kernels
+from subgame.play.hunl.turn import RIVER, StarvedError, TurnSolver, load_kernels
 from subgame.play.searching import TECHNIQUE, Explanation, SearchAgent, actions_of, shares
+from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.live import Clock, Live, Rows, Search
 from subgame.refine.ranges.reached import ReachedRanges
@@ -101,10 +102,11 @@ class HoldemAgent(SearchAgent):
     """Plays hold'em from the first blind on, by a blueprint and by solving from the turn on.
 
     `bets` are the sizes of the subgames that are solved; without them there are as many as the time
-    allows (`subgame.play.hunl.turn.MENUS`). `technique` is that of the river and of
-    answers to off-tree bets. A decision takes at most `seconds`; kernels are loaded when the agent
-    is made. Where it has solved, actions below the probability `threshold` are not taken; 1 takes
-    the most probable one.
+    allows (`subgame.play.hunl.turn.MENUS`). `technique` is that of answers to off-tree bets and of
+    the river after a turn that was solved; without one they are Resolve and
+    `subgame.play.hunl.turn.RIVER`. A decision takes at most `seconds`; kernels are loaded when the
+    agent is made. Where it has solved, actions below the probability `threshold` are not taken; 1
+    takes the most probable one.
 
     With sizes for `limited` streets before it are solved, too, to a depth limit at their end
     (`subgame.play.hunl.street`); the blueprint must then be a `StoredBlueprint`. With sizes
@@ -130,7 +132,7 @@ class HoldemAgent(SearchAgent):
         *,
         solve_from: str = "turn",
         bets: str | None = None,
-        technique: str = TECHNIQUE,
+        technique: Gadget | str | None = None,
         iterations: int | None = ITERATIONS,
         seconds: float | None = 5.0,
         threshold: float = 0.0,
@@ -140,7 +142,11 @@ class HoldemAgent(SearchAgent):
             raise SubgameError(f"{game} has no street '{solve_from}' after its first one.")
         last = f"after the {STREETS[game.rules.last_street]}"
         frontier = last if last in game.frontiers() else None
-        self.search = Search(technique_named(technique), frontier, None, iterations, seconds)
+        gadget, river = (
+            technique_named(technique or TECHNIQUE),
+            RIVER if technique is None else None,
+        )
+        self.search = Search(gadget, frontier, None, iterations, seconds, entered=river)
         self.threshold = threshold
         self.planner = _planner(game, blueprint, DepthLimit(**depth))
         self.streets = EarlyStreets(game, blueprint, STREETS.index(solve_from), self.planner)

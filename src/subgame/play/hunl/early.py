@@ -42,7 +42,16 @@ from subgame.play.hunl.rollouts import Rollouts
 from subgame.play.hunl.street import LimitedStreet, StreetEvaluator, StreetPlan, solve_street
 from subgame.play.one_bet import call_or_fold
 from subgame.play.searching import actions_of
-from subgame.refine.live import PASSED, Clock, Decided, Rows, Search, as_decided, nothing
+from subgame.refine.live import (
+    PASSED,
+    Clock,
+    Decided,
+    Rows,
+    Search,
+    as_decided,
+    either,
+    nothing,
+)
 from subgame.refine.ranges.reached import ReachedRanges
 from subgame.refine.reached import Move
 
@@ -143,13 +152,6 @@ class EarlyState(NamedTuple):
         if self.plan is None or self.plan.rejected:
             return None
         return self.plan.rows.get(self.reached.betting.history)
-
-
-def _either(one: Floats | None, two: Floats | None) -> Floats | None:
-    """[hand] how likely an action is by one strategy or another, with even odds where both know."""
-    if one is None or two is None:
-        return two if one is None else one
-    return (one + two) / 2
 
 
 def doubt(rarest: float) -> float:
@@ -347,7 +349,7 @@ class EarlyStreets:
                 unlike = player != seat and is_unlike(real.bet(action), decision.bets[k])
         if planned is not None:
             solved = self._planned_share(reached, planned, action)
-            share = _either(solved, share) if known and player != seat else solved
+            share = either(solved, share) if known and player != seat else solved
         elif unlike:
             answer, share = self._priced(reached, action)
         rarest = state.rarest

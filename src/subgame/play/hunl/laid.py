@@ -37,19 +37,36 @@ class Laid:
 
         An action of the blueprint counts as the nearest of the real ones, which are `names`.
         """
-        blueprint, deck = self.blueprint, self.blueprint.game.deck
-        out = np.zeros((deck.num_hands, len(names)))
-        standing = self.hand.standing_for(state, blueprint.actions, DETERMINISTIC)
-        there = max(standing, key=lambda betting: standing[betting], default=None)
-        if there is None:
+        out = np.zeros((self.blueprint.game.deck.num_hands, len(names)))
+        decision = self._decision(state)
+        if decision is None:
             out[:, names.index("c")] = 1
             return out
-        made = AbstractDecision(there, blueprint.actions(there)).nearest(state, names)
-        place = HoldemState(blueprint.game, (0, 0), tuple(board), there)
-        _, probabilities = blueprint.range_strategy(place)
-        for k, action in enumerate(made):
+        probabilities = self._probabilities(decision, board)
+        for k, action in enumerate(decision.nearest(state, names)):
             out[:, action] += probabilities[:, k]
         return out
+
+    def share(self, state: Betting, action: str, board: Sequence[int]) -> Floats | None:
+        """[hand] how likely the player to act makes a move; None if the blueprint has no such."""
+        decision = self._decision(state)
+        made = [] if decision is None else decision.made_as(state, action)
+        if decision is None or not made:
+            return None
+        share: Floats = self._probabilities(decision, board)[:, made].sum(1)
+        return share
+
+    def _decision(self, state: Betting) -> AbstractDecision | None:
+        """The blueprint's decision that stands for a real one; None if it knows nothing like it."""
+        known = self.blueprint.actions
+        standing = self.hand.standing_for(state, known, DETERMINISTIC)
+        there = max(standing, key=lambda betting: standing[betting], default=None)
+        return None if there is None else AbstractDecision(there, known(there))
+
+    def _probabilities(self, decision: AbstractDecision, board: Sequence[int]) -> Floats:
+        """[hand, action of the blueprint]"""
+        place = HoldemState(self.blueprint.game, (0, 0), tuple(board), decision.betting)
+        return self.blueprint.range_strategy(place)[1]
 
     def over_street(
         self, street: Street, on: StreetEngine, board: Sequence[int], hands: Sequence[Ints]

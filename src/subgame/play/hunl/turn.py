@@ -2,13 +2,16 @@
 
 Brown, Sandholm & Amos 2018, Sec. 6. The first subgame is solved with both players' ranges (Unsafe,
 as Modicum does for its first turn subgame). Afterwards off-tree bets are answered by nested
-solving, and the river is solved again, safely (`subgame.refine.live`).
+solving, and the river is solved again, with more sizes (`subgame.refine.live`). There the opponent
+comes mostly with its range, and may also come with hands that this gives more than the turn's
+solution does (`RIVER`). Its range is that of one who followed the solution of the turn or, with
+even odds, the blueprint.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import takewhile
@@ -28,10 +31,10 @@ from subgame.play.hunl.early import FORGET, Request, with_bet
 from subgame.play.hunl.laid import Laid
 from subgame.play.hunl.rest import numbers
 from subgame.play.searching import TECHNIQUE, actions_of
-from subgame.refine.gadgets import Unsafe, technique
+from subgame.refine.gadgets import Combined, Unsafe, technique
 from subgame.refine.live import MINIMUM, PASSED, Book, Clock, Live, Search, Solution
 from subgame.refine.ranges.reached import ReachedRanges
-from subgame.refine.reached import Followed, Move
+from subgame.refine.reached import Followed, Move, Reached
 from subgame.tree.public_tree import both
 from subgame.tree.strategy import Strategy
 
@@ -68,6 +71,10 @@ PLENTY = 2 * 2**30
 """Bytes of memory that must be available; with less a hand keeps no more than earlier ones."""
 ROOT = Unsafe()
 """The gadget of the first subgame that is solved, with both players' ranges."""
+RIVER = Combined(cap=0.1, even=0.05)
+"""The gadget of the river after a turn that was solved. Resolve asks nothing of the opponent's
+range: what it plays may be worth little against the hands that the opponent mostly has. Here these
+count most, and hands that would gain beyond the turn's solution count up to a tenth as much."""
 
 
 class StarvedError(SubgameError):
@@ -184,12 +191,29 @@ class TurnSolver:
                 continue  # the players follow other ranges after a street with a depth limit
             return (seat, line), in_other_seat(other[0], solved)  # it is the same for both
         (share, laid), left = how, request.clock.left
-        k = 0 if left is not None else min(USUAL, len(games) - 1)
-        if left is not None and self.pace is not None:
-            cost = (ENOUGH * self.pace + self.preparing) * held(here)
-            fits = (cost * numbers(game, here.betting) < share * left for game in games[1:])
-            k = sum(takewhile(bool, fits))  # more and more sizes
+        k = self._affordable(here, games, None if left is None else share * left, USUAL)
         return keys[k], self.solved(replace(reached, game=games[k]), request, share, laid)
+
+    def _affordable(
+        self, here: ReachedRanges, games: Sequence[Holdem], seconds: float | None, usual: int
+    ) -> int:
+        """Which of the games: with limited time the largest one that can be solved."""
+        if seconds is None:
+            return min(usual, len(games) - 1)
+        if self.pace is None:
+            return 0
+        cost = (ENOUGH * self.pace + self.preparing) * held(here)
+        fits = (cost * numbers(game, here.betting) < seconds for game in games[1:])
+        return sum(takewhile(bool, fits))  # more and more sizes
+
+    def _widened(self, here: Reached, seconds: float | None) -> Reached:
+        """The river with as many sizes as can be solved, if they are more than its solution has."""
+        assert isinstance(here, ReachedRanges)
+        games = self.menus[True]
+        game = games[self._affordable(here, games, seconds, len(games) - 1)]
+        if numbers(game, here.betting) <= numbers(here.game, here.betting):
+            return here
+        return replace(here, game=replace(here.game, bets=game.bets))
 
     def solved(
         self, here: ReachedRanges, request: Request, share: float, laid: Laid | None = None
@@ -219,7 +243,20 @@ class TurnSolver:
             self.pace, self.preparing = iteration / size, prepared / size
             self.least_of_last.append(self.preparing + MINIMUM * self.pace)
         inside = search.at is not None and here.within(search.at)
+        search = replace(search, widened=self._widened, instead=_followed_instead(laid))
         return replace(live, search=search, inside=inside)
+
+
+def _followed_instead(laid: Laid | None) -> Callable[[Reached, str], Floats | None] | None:
+    """[hand] how likely a blueprint makes a move that it has; None without a blueprint."""
+    if laid is None:
+        return None
+
+    def instead(here: Reached, action: str) -> Floats | None:
+        assert isinstance(here, ReachedRanges)
+        return laid.share(here.betting, action, here.board)
+
+    return instead
 
 
 def _size(live: Live) -> int:
@@ -292,7 +329,7 @@ def load_kernels(deck: Deck) -> None:
     here = ReachedRanges.start(tiny)
     tree = here.subgame.tree
     uniform, off = Followed(tree, Strategy.uniform(tree).probs), np.zeros(len(here.reach[0]))
-    for gadget in (Unsafe(), technique(TECHNIQUE)):
+    for gadget in (ROOT, technique(TECHNIQUE), RIVER):
         search = Search(gadget, None, None, iterations=2, seconds=None)
         live = Live(search, 0, here, uniform, off=off).ready(Clock(None))
         live.rows()
