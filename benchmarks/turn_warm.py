@@ -62,7 +62,7 @@ class Graded:
     """A turn as it is solved."""
 
     def __init__(self, turn: Turn) -> None:
-        game = TurnSolver(hunl()).menus[0][USUAL]
+        game = TurnSolver(hunl()).menus[0][USUAL[0]]
         here = with_likely_hands(replace(turn.state.reached, game=game), 0)
         self.tree = range_tree(here.subgame.tree)
         self.on, self.pot = engine(self.tree), float(here.betting.pot)

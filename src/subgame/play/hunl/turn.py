@@ -49,12 +49,17 @@ MENUS = (
 among them. All-in is one of them up to 2.5 pots only: with all-ins of many pots CFR needs ten times
 as many iterations. Half the pot and the pot are what the blueprint bets, whose range the opponent
 is taken to have; other bets are answered by nested solving."""
-RIVER_MENUS = (*MENUS, "river: 0.33x 0.5x 0.75x 1x 1.5x 2x a / raise 0.5x 1x a / cap 3")
-"""The same where the river is the first street that is solved."""
-USUAL = 1
-"""The menu without a limit of time."""
-ENOUGH = 64
-"""Iterations that must fit into the time for more sizes than the fewest."""
+RIVER_MENUS = (
+    *MENUS,
+    "river: 0.33x 0.5x 0.75x 1x 1.5x 2x / raise 0.5x 1x / cap 3; add-all-in 2.5",
+    "river: 0.33x 0.5x 0.75x 1x 1.5x 2x a / raise 0.5x 1x a / cap 3",
+)
+"""The same for a river."""
+USUAL = 1, 4
+"""The menus of a turn and of a river without a limit of time."""
+ENOUGH, ENOUGH_DEEP = 64, 256
+"""Iterations that must fit into the time for more sizes than the fewest; the second with all-ins of
+many pots."""
 FAINT = 1e-3
 """The reach of a hand of the opponent beside the likeliest one up to which it is left out of the
 first solve. Players have half of the hands on a turn."""
@@ -191,26 +196,32 @@ class TurnSolver:
                 continue  # the players follow other ranges after a street with a depth limit
             return (seat, line), in_other_seat(other[0], solved)  # it is the same for both
         (share, laid), left = how, request.clock.left
-        k = self._affordable(here, games, None if left is None else share * left, USUAL)
+        k = self._affordable(here, games, None if left is None else share * left)
         return keys[k], self.solved(replace(reached, game=games[k]), request, share, laid)
 
     def _affordable(
-        self, here: ReachedRanges, games: Sequence[Holdem], seconds: float | None, usual: int
+        self, here: ReachedRanges, games: Sequence[Holdem], seconds: float | None
     ) -> int:
         """Which of the games: with limited time the largest one that can be solved."""
         if seconds is None:
-            return min(usual, len(games) - 1)
+            last = here.betting.street == here.game.rules.last_street
+            return min(USUAL[last], len(games) - 1)
         if self.pace is None:
             return 0
-        cost = (ENOUGH * self.pace + self.preparing) * held(here)
-        fits = (cost * numbers(game, here.betting) < seconds for game in games[1:])
-        return sum(takewhile(bool, fits))  # more and more sizes
+        pace, scale = self.pace, held(here)
+
+        def fits(game: Holdem) -> bool:
+            iterations = ENOUGH if game.bets.add_all_in else ENOUGH_DEEP
+            cost = (iterations * pace + self.preparing) * scale
+            return cost * numbers(game, here.betting) < seconds
+
+        return sum(takewhile(bool, map(fits, games[1:])))  # more and more sizes
 
     def _widened(self, here: Reached, seconds: float | None) -> Reached:
         """The river with as many sizes as can be solved, if they are more than its solution has."""
         assert isinstance(here, ReachedRanges)
         games = self.menus[True]
-        game = games[self._affordable(here, games, seconds, len(games) - 1)]
+        game = games[self._affordable(here, games, seconds)]
         if numbers(game, here.betting) <= numbers(here.game, here.betting):
             return here
         return replace(here, game=replace(here.game, bets=game.bets))
