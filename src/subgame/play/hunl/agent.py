@@ -142,10 +142,8 @@ class HoldemAgent(SearchAgent):
             raise SubgameError(f"{game} has no street '{solve_from}' after its first one.")
         last = f"after the {STREETS[game.rules.last_street]}"
         frontier = last if last in game.frontiers() else None
-        gadget, river = (
-            technique_named(technique or TECHNIQUE),
-            RIVER if technique is None else None,
-        )
+        gadget = technique_named(technique or TECHNIQUE)
+        river = RIVER if technique is None else None
         self.search = Search(gadget, frontier, None, iterations, seconds, entered=river)
         self.threshold = threshold
         self.planner = _planner(game, blueprint, DepthLimit(**depth))

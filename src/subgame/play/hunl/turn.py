@@ -57,7 +57,7 @@ RIVER_MENUS = (
 """The same for a river."""
 USUAL = 1, 4
 """The menus of a turn and of a river without a limit of time."""
-ENOUGH, ENOUGH_DEEP = 64, 256
+ENOUGH, ENOUGH_DEEP = 128, 256
 """Iterations that must fit into the time for more sizes than the fewest; the second with all-ins of
 many pots."""
 FAINT = 1e-3
