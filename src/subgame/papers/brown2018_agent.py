@@ -44,7 +44,7 @@ from subgame.solve.workers import own_cores, stopping
 
 ITERATIONS, QUICK_ITERATIONS = 100, 20
 """Of each solve. Decisions have no limit of time, so that a seed gives the same figures again."""
-PROCESS = 2**30
+PROCESS = 3 * 2**29
 """Bytes that a process takes, about."""
 
 
