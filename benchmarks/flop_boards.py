@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from random import Random
@@ -27,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from race_commits import commit, processor
+from race_commits import write_result
 from subgame.engines.factory import engine
 from subgame.engines.street import StreetEngine
 from subgame.games.holdem import hunl
@@ -175,23 +174,16 @@ def main() -> None:
         if name != "blueprint"
     }
     print("mean", mean, "worse than the blueprint", worse, "won", gained)
-    if asked.out:
-        about = {
-            "title": "Flops solved with the values of few boards, graded with those of many",
-            "command": f"python benchmarks/flop_boards.py --flops {asked.flops} "
-            f"--seed {asked.seed}",
-            "commit": commit(Path(__file__).parents[1]),
-            "machine": processor(),
-            "date": datetime.now(UTC).date().isoformat(),
-            "seed": asked.seed,
-            "boards of the grades": MANY,
-            "iterations": ITERATIONS,
-            "mean lost, % of the pot": mean,
-            "mean won from the blueprint, % of the pot": gained,
-            "flops on which more is lost than by the blueprint": worse,
-            "rows": rows,
-        }
-        asked.out.write_text(json.dumps(about, indent=1) + "\n")
+    found = {
+        "boards of the grades": MANY,
+        "iterations": ITERATIONS,
+        "mean lost, % of the pot": mean,
+        "mean won from the blueprint, % of the pot": gained,
+        "flops on which more is lost than by the blueprint": worse,
+        "rows": rows,
+    }
+    title = "Flops solved with the values of few boards, graded with those of many"
+    write_result(asked, __file__, title, found)
 
 
 if __name__ == "__main__":

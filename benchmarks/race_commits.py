@@ -20,10 +20,12 @@ import json
 import os
 import platform
 import resource
+import shlex
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -256,6 +258,26 @@ def processor() -> str:
     said = {name.strip(): text.strip() for name, _, text in (row.partition(":") for row in lines)}
     part = f"implementer {said.get('CPU implementer')}, part {said.get('CPU part')}"
     return said.get("model name", part)
+
+
+def write_result(asked: argparse.Namespace, script: str, title: str, found: dict[str, Any]) -> None:
+    """Write what a benchmark found, and by which command, to the file that `--out` names."""
+    if asked.out is None:
+        return
+    path = Path(script)
+    words = ["python", f"benchmarks/{path.name}"]
+    for name, value in vars(asked).items():
+        if name != "out" and value != "":
+            words += [f"--{name}", str(value)]
+    about = {
+        "title": title,
+        "command": shlex.join(words),
+        "commit": commit(path.resolve().parents[1]),
+        "machine": processor(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "seed": asked.seed,
+    }
+    asked.out.write_text(json.dumps(about | found, indent=1) + "\n")
 
 
 def main() -> None:

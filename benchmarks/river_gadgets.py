@@ -21,13 +21,12 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from race_commits import commit, processor
+from race_commits import write_result
 from street_gains import ITERATIONS, SELDOM, Spot, Street, mean
 from subgame.games.base import CHANCE
 from subgame.games.holdem import hunl
@@ -210,22 +209,15 @@ def main() -> None:
         for what, every in rows.items()
     }
     print(json.dumps(means, indent=1))
-    if asked.out:
-        about = {
-            "title": "Rivers after a turn that was solved, by the gadget that solves them",
-            "command": f"python benchmarks/river_gadgets.py --turns {asked.turns} "
-            f"--deals {asked.deals} --seed {asked.seed}",
-            "commit": commit(Path(__file__).parents[1]),
-            "machine": processor(),
-            "date": datetime.now(UTC).date().isoformat(),
-            "seed": asked.seed,
-            "iterations": ITERATIONS,
-            "lbr": LBR,
-            "won, % of the pot": means["won"],
-            "lost, pots": means["lost"],
-            "rows": rows,
-        }
-        asked.out.write_text(json.dumps(about, indent=1) + "\n")
+    found = {
+        "iterations": ITERATIONS,
+        "lbr": LBR,
+        "won, % of the pot": means["won"],
+        "lost, pots": means["lost"],
+        "rows": rows,
+    }
+    title = "Rivers after a turn that was solved, by the gadget that solves them"
+    write_result(asked, __file__, title, found)
 
 
 if __name__ == "__main__":

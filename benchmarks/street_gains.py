@@ -22,14 +22,13 @@ import copy
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from race_commits import commit, processor
+from race_commits import write_result
 from subgame.games.base import CHANCE
 from subgame.games.holdem import hunl
 from subgame.play.agent import Agent, Event
@@ -147,19 +146,12 @@ def main() -> None:
         shares = {"chips": mean(won), "% of the pot": mean(100 * won / pots)}
         out[kind] = {**shares, "rows": every}
         print(kind, shares)
-    if asked.out:
-        about = {
-            "title": "What the agent wins from the blueprint by its decisions on one street",
-            "command": f"python benchmarks/street_gains.py --spots {asked.spots} "
-            f"--seed {asked.seed}",
-            "commit": commit(Path(__file__).parents[1]),
-            "machine": processor(),
-            "date": datetime.now(UTC).date().isoformat(),
-            "seed": asked.seed,
-            "iterations": ITERATIONS,
-            "streets": out,
-        }
-        asked.out.write_text(json.dumps(about, indent=1) + "\n")
+    found = {
+        "iterations": ITERATIONS,
+        "streets": out,
+    }
+    title = "What the agent wins from the blueprint by its decisions on one street"
+    write_result(asked, __file__, title, found)
 
 
 if __name__ == "__main__":

@@ -12,11 +12,9 @@ seeds for every menu.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -24,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from race_commits import commit, processor
+from race_commits import write_result
 from subgame.games.base import CHANCE
 from subgame.games.holdem import hunl
 from subgame.games.holdem.game import BOARD_CARDS
@@ -128,19 +126,12 @@ def main() -> None:
         menus = list(pool.map(play, MENUS))
     for row in menus:
         print(f"{row['menu']}: {row['won, % of the pot']:.2f} ± {row['interval95']:.2f} %")
-    if asked.out:
-        about = {
-            "title": "What the agent wins from the blueprint from the turn on, by its sizes",
-            "command": f"python benchmarks/turn_menus.py --turns {asked.turns} "
-            f"--lines {asked.lines} --seed {asked.seed}",
-            "commit": commit(Path(__file__).parents[1]),
-            "machine": processor(),
-            "date": datetime.now(UTC).date().isoformat(),
-            "seed": asked.seed,
-            "iterations": ITERATIONS,
-            "menus": menus,
-        }
-        asked.out.write_text(json.dumps(about, indent=1) + "\n")
+    found = {
+        "iterations": ITERATIONS,
+        "menus": menus,
+    }
+    title = "What the agent wins from the blueprint from the turn on, by its sizes"
+    write_result(asked, __file__, title, found)
 
 
 if __name__ == "__main__":

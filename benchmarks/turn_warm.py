@@ -15,13 +15,12 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from race_commits import commit, processor
+from race_commits import write_result
 from subgame.engines.factory import engine
 from subgame.games.holdem import hunl
 from subgame.play.blueprint_agent import loaded
@@ -129,18 +128,12 @@ def main() -> None:
     means = {name: np.mean([row[name] for row in rows], axis=0).tolist() for name in names}
     for name, (lost, won) in means.items():
         print(f"{name}: a best response wins {lost:.2f} % more; wins {won:.2f} %")
-    if asked.out:
-        about = {
-            "title": "Turns solved from nothing and from the blueprint",
-            "command": f"python benchmarks/turn_warm.py --turns {asked.turns} --seed {asked.seed}",
-            "commit": commit(Path(__file__).parents[1]),
-            "machine": processor(),
-            "date": datetime.now(UTC).date().isoformat(),
-            "seed": asked.seed,
-            "lost and won, % of the pot": means,
-            "rows": rows,
-        }
-        asked.out.write_text(json.dumps(about, indent=1) + "\n")
+    found = {
+        "lost and won, % of the pot": means,
+        "rows": rows,
+    }
+    title = "Turns solved from nothing and from the blueprint"
+    write_result(asked, __file__, title, found)
 
 
 if __name__ == "__main__":

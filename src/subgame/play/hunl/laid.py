@@ -15,7 +15,7 @@ from subgame.engines.street import StreetEngine
 from subgame.games.holdem.game import HoldemState
 from subgame.games.holdem.rules import Betting
 from subgame.refine.ranges.reached import ReachedRanges
-from subgame.refine.reached import Followed
+from subgame.refine.reached import Followed, Reached
 from subgame.tree.public_tree import both
 from subgame.tree.ranges.betting_tree import Street
 
@@ -47,13 +47,14 @@ class Laid:
             out[:, action] += probabilities[:, k]
         return out
 
-    def share(self, state: Betting, action: str, board: Sequence[int]) -> Floats | None:
+    def instead(self, here: Reached, action: str) -> Floats | None:
         """[hand] how likely the player to act makes a move; None if the blueprint has no such."""
-        decision = self._decision(state)
-        made = [] if decision is None else decision.made_as(state, action)
+        assert isinstance(here, ReachedRanges)
+        decision = self._decision(here.betting)
+        made = [] if decision is None else decision.made_as(here.betting, action)
         if decision is None or not made:
             return None
-        share: Floats = self._probabilities(decision, board)[:, made].sum(1)
+        share: Floats = self._probabilities(decision, here.board)[:, made].sum(1)
         return share
 
     def _decision(self, state: Betting) -> AbstractDecision | None:
@@ -64,7 +65,7 @@ class Laid:
         return None if there is None else AbstractDecision(there, known(there))
 
     def _probabilities(self, decision: AbstractDecision, board: Sequence[int]) -> Floats:
-        """[hand, action of the blueprint]"""
+        """[hand, action of the blueprint] how likely each one is."""
         place = HoldemState(self.blueprint.game, (0, 0), tuple(board), decision.betting)
         return self.blueprint.range_strategy(place)[1]
 

@@ -11,7 +11,7 @@ even odds, the blueprint.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import takewhile
@@ -54,7 +54,7 @@ RIVER_MENUS = (
     "river: 0.33x 0.5x 0.75x 1x 1.5x 2x / raise 0.5x 1x / cap 3; add-all-in 2.5",
     "river: 0.33x 0.5x 0.75x 1x 1.5x 2x a / raise 0.5x 1x a / cap 3",
 )
-"""The same for a river."""
+"""Those of a river: the same sizes there, then more; the last has all-ins of many pots."""
 USUAL = 1, 4
 """The menus of a turn and of a river without a limit of time."""
 ENOUGH, ENOUGH_DEEP = 128, 256
@@ -254,20 +254,9 @@ class TurnSolver:
             self.pace, self.preparing = iteration / size, prepared / size
             self.least_of_last.append(self.preparing + MINIMUM * self.pace)
         inside = search.at is not None and here.within(search.at)
-        search = replace(search, widened=self._widened, instead=_followed_instead(laid))
+        instead = None if laid is None else laid.instead
+        search = replace(search, widened=self._widened, instead=instead)
         return replace(live, search=search, inside=inside)
-
-
-def _followed_instead(laid: Laid | None) -> Callable[[Reached, str], Floats | None] | None:
-    """[hand] how likely a blueprint makes a move that it has; None without a blueprint."""
-    if laid is None:
-        return None
-
-    def instead(here: Reached, action: str) -> Floats | None:
-        assert isinstance(here, ReachedRanges)
-        return laid.share(here.betting, action, here.board)
-
-    return instead
 
 
 def _size(live: Live) -> int:
