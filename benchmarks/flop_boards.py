@@ -174,7 +174,7 @@ def main() -> None:
         if name != "blueprint"
     }
     print("mean", mean, "worse than the blueprint", worse, "won", gained)
-    found = {
+    result = {
         "boards of the grades": MANY,
         "iterations": ITERATIONS,
         "mean lost, % of the pot": mean,
@@ -183,7 +183,7 @@ def main() -> None:
         "rows": rows,
     }
     title = "Flops solved with the values of few boards, graded with those of many"
-    write_result(asked, __file__, title, found)
+    write_result(asked, __file__, title, result)
 
 
 if __name__ == "__main__":

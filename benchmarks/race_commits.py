@@ -260,8 +260,10 @@ def processor() -> str:
     return said.get("model name", part)
 
 
-def write_result(asked: argparse.Namespace, script: str, title: str, found: dict[str, Any]) -> None:
-    """Write what a benchmark found, and by which command, to the file that `--out` names."""
+def write_result(
+    asked: argparse.Namespace, script: str, title: str, result: dict[str, Any]
+) -> None:
+    """Write the result of a benchmark, and its command, to the file that `--out` names."""
     if asked.out is None:
         return
     path = Path(script)
@@ -277,7 +279,7 @@ def write_result(asked: argparse.Namespace, script: str, title: str, found: dict
         "date": datetime.now(UTC).date().isoformat(),
         "seed": asked.seed,
     }
-    asked.out.write_text(json.dumps(about | found, indent=1) + "\n")
+    asked.out.write_text(json.dumps(about | result, indent=1) + "\n")
 
 
 def main() -> None:

@@ -209,7 +209,7 @@ def main() -> None:
         for what, every in rows.items()
     }
     print(json.dumps(means, indent=1))
-    found = {
+    result = {
         "iterations": ITERATIONS,
         "lbr": LBR,
         "won, % of the pot": means["won"],
@@ -217,7 +217,7 @@ def main() -> None:
         "rows": rows,
     }
     title = "Rivers after a turn that was solved, by the gadget that solves them"
-    write_result(asked, __file__, title, found)
+    write_result(asked, __file__, title, result)
 
 
 if __name__ == "__main__":

@@ -146,12 +146,12 @@ def main() -> None:
         shares = {"chips": mean(won), "% of the pot": mean(100 * won / pots)}
         out[kind] = {**shares, "rows": every}
         print(kind, shares)
-    found = {
+    result = {
         "iterations": ITERATIONS,
         "streets": out,
     }
     title = "What the agent wins from the blueprint by its decisions on one street"
-    write_result(asked, __file__, title, found)
+    write_result(asked, __file__, title, result)
 
 
 if __name__ == "__main__":

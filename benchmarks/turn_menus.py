@@ -126,12 +126,12 @@ def main() -> None:
         menus = list(pool.map(play, MENUS))
     for row in menus:
         print(f"{row['menu']}: {row['won, % of the pot']:.2f} ± {row['interval95']:.2f} %")
-    found = {
+    result = {
         "iterations": ITERATIONS,
         "menus": menus,
     }
     title = "What the agent wins from the blueprint from the turn on, by its sizes"
-    write_result(asked, __file__, title, found)
+    write_result(asked, __file__, title, result)
 
 
 if __name__ == "__main__":

@@ -128,12 +128,12 @@ def main() -> None:
     means = {name: np.mean([row[name] for row in rows], axis=0).tolist() for name in names}
     for name, (lost, won) in means.items():
         print(f"{name}: a best response wins {lost:.2f} % more; wins {won:.2f} %")
-    found = {
+    result = {
         "lost and won, % of the pot": means,
         "rows": rows,
     }
     title = "Turns solved from nothing and from the blueprint"
-    write_result(asked, __file__, title, found)
+    write_result(asked, __file__, title, result)
 
 
 if __name__ == "__main__":
